@@ -40,31 +40,69 @@ type Postgres struct {
 // no server to start.
 func StartPostgres(ctx context.Context, opts PostgresOptions) (*Postgres, error) {
 	bin, err := postgresBin()
+	place := func(ctx context.Context, p *Postgres, port int) error { return opts.inDir(ctx, p, bin, port) }
 	if err != nil {
-		return nil, err
+		if !dockerAnswers(ctx) {
+			return nil, err
+		}
+		if err := postgresImage.pull(ctx); err != nil {
+			return nil, err
+		}
+		place = opts.inContainer
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 
-	dir, data, cred, err := initPostgres(ctx, bin)
+	var p *Postgres
+	err = onFreePort(func(port int) error {
+		p = &Postgres{DSN: fmt.Sprintf("postgres://postgres@%s/postgres?sslmode=disable", loopback(port))}
+		p.crash = syscall.SIGQUIT // Postgres' own "immediate" stop; SIGKILL would leave its children behind
+		if err := place(ctx, p, port); err != nil {
+			return err
+		}
+		if err := p.start(ctx); err != nil {
+			return errors.Join(err, p.Stop())
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	var p *Postgres
-	err = onFreePort(func(port int) error {
-		argv := append([]string{filepath.Join(bin, "postgres"), "-D", data, "-p", strconv.Itoa(port),
-			"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=" + dir}, opts.args()...)
-		p = &Postgres{DSN: postgresDSN(port)}
-		p.name, p.dir, p.log = "postgres", dir, filepath.Join(dir, "postgres.log")
-		p.crash = syscall.SIGQUIT // Postgres' own "immediate" stop; SIGKILL would leave its children behind
-		p.run = func() (process, error) { return startLocal(argv, dir, p.log, cred, p.crash) }
-		p.ready = func(_ context.Context, proc process) bool { return postgresReady(data, proc.pid()) }
-		return p.start(ctx)
-	})
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
 	return p, nil
+}
+
+func (o PostgresOptions) inDir(ctx context.Context, p *Postgres, bin string, port int) error {
+	cred, err := postgresUser()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "testserver-postgres-")
+	if err != nil {
+		return err
+	}
+	data := filepath.Join(dir, "data")
+	if err := initPostgres(ctx, bin, dir, data, cred); err != nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	argv := []string{filepath.Join(bin, "postgres"), "-D", data, "-p", strconv.Itoa(port),
+		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=" + dir}
+	p.useDir(dir, append(argv, o.args()...), cred)
+	p.ready = func(_ context.Context, proc process) bool { return postgresReady(data, proc.pid()) }
+	return nil
+}
+
+var postgresImage = image{name: "postgres:16", port: 5432, env: []string{"POSTGRES_HOST_AUTH_METHOD=trust"}}
+
+func (o PostgresOptions) inContainer(ctx context.Context, p *Postgres, port int) error {
+	i := postgresImage
+	i.args = append([]string{"postgres"}, o.args()...)
+	p.ready = func(ctx context.Context, proc process) bool {
+		// By TCP: while it creates the cluster the image runs a server that
+		// listens on a socket only.
+		_, err := docker(ctx, "exec", proc.(container).name, "pg_isready", "--host", "127.0.0.1")
+		return err == nil
+	}
+	return p.useContainer(ctx, i, port)
 }
 
 func (o PostgresOptions) args() []string {
@@ -75,38 +113,22 @@ func (o PostgresOptions) args() []string {
 	return append(args, o.Args...)
 }
 
-func postgresDSN(port int) string {
-	return fmt.Sprintf("postgres://postgres@%s/postgres?sslmode=disable", loopback(port))
-}
-
-// initPostgres creates a cluster in a temporary folder that belongs to the
-// user the server will run as.
-func initPostgres(ctx context.Context, bin string) (dir, data string, cred *syscall.Credential, err error) {
-	cred, err = postgresUser()
-	if err != nil {
-		return "", "", nil, err
-	}
-	dir, err = os.MkdirTemp("", "testserver-postgres-")
-	if err != nil {
-		return "", "", nil, err
-	}
+// initPostgres creates a cluster in data, inside dir, both owned by the user the
+// server will run as.
+func initPostgres(ctx context.Context, bin, dir, data string, cred *syscall.Credential) error {
 	if cred != nil {
-		err = os.Chown(dir, int(cred.Uid), int(cred.Gid))
-	}
-	data = filepath.Join(dir, "data")
-	if err == nil {
-		cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", data, "--username=postgres",
-			"--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
-		cmd.Dir = dir
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred}
-		if out, initErr := cmd.CombinedOutput(); initErr != nil {
-			err = fmt.Errorf("could not run initdb: %w\n%s", initErr, out)
+		if err := os.Chown(dir, int(cred.Uid), int(cred.Gid)); err != nil {
+			return err
 		}
 	}
-	if err != nil {
-		return "", "", nil, errors.Join(err, os.RemoveAll(dir))
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", data, "--username=postgres",
+		"--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
+	cmd.Dir = dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("could not run initdb: %w\n%s", err, out)
 	}
-	return dir, data, cred, nil
+	return nil
 }
 
 // postgresUser returns the credential to drop to, or nil where this program
@@ -158,7 +180,7 @@ func postgresBin() (string, error) {
 			return dir, nil
 		}
 	}
-	return "", fmt.Errorf("%w: initdb and postgres are not in PATH, `pg_config --bindir` or /usr/lib/postgresql/*/bin (on Debian: apt-get install postgresql)", ErrMissing)
+	return "", fmt.Errorf("%w: initdb and postgres are not in PATH, `pg_config --bindir` or /usr/lib/postgresql/*/bin, and no Docker daemon answers (on Debian: apt-get install postgresql)", ErrMissing)
 }
 
 func isExecutable(path string) bool {

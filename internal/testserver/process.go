@@ -2,7 +2,6 @@ package testserver
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"sync"
@@ -97,20 +96,25 @@ func (p *localProcess) kill(sig syscall.Signal) error {
 		// First, so that the guard never signals a pid that was given away.
 		p.guard.dismiss()
 	}
+	return end(p, sig)
+}
+
+// end sends sig, then SIGKILL, and returns when the process has ended.
+func end(p process, sig syscall.Signal) error {
 	for _, sig := range []syscall.Signal{sig, syscall.SIGKILL} {
 		err := p.signal(sig)
 		if errors.Is(err, os.ErrProcessDone) {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("could not signal process %d: %w", p.id, err)
+			return err
 		}
 		_ = p.signal(syscall.SIGCONT) // a stopped process acts on nothing but SIGKILL
-		for end := time.Now().Add(killTimeout); time.Now().Before(end); time.Sleep(pollEvery) {
+		for limit := time.Now().Add(killTimeout); time.Now().Before(limit); time.Sleep(pollEvery) {
 			if p.exited() {
 				return nil
 			}
 		}
 	}
-	return fmt.Errorf("process %d survives SIGKILL", p.id)
+	return errors.New("it survives SIGKILL")
 }

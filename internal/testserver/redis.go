@@ -2,12 +2,12 @@ package testserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -36,28 +36,29 @@ type Redis struct {
 // StartRedis starts a Redis server and returns when it answers. The caller
 // must call Stop. The error matches ErrMissing if there is no server to start.
 func StartRedis(ctx context.Context, opts RedisOptions) (*Redis, error) {
-	binary, err := exec.LookPath("redis-server")
-	if err != nil {
-		return nil, fmt.Errorf("%w: redis-server is not in PATH (on Debian: apt-get install redis-server)", ErrMissing)
+	place := opts.inDir
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		if !dockerAnswers(ctx) {
+			return nil, fmt.Errorf("%w: redis-server is not in PATH, and no Docker daemon answers (on Debian: apt-get install redis-server)", ErrMissing)
+		}
+		if err := redisImage.pull(ctx); err != nil {
+			return nil, err
+		}
+		place = opts.inContainer
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 
 	var r *Redis
-	err = onFreePort(func(port int) error {
-		dir, err := os.MkdirTemp("", "testserver-redis-")
-		if err != nil {
+	err := onFreePort(func(port int) error {
+		r = &Redis{Addr: loopback(port)}
+		r.crash = syscall.SIGKILL
+		r.ready = func(_ context.Context, p process) bool { return redisAnswers(r.Addr, p.pid()) }
+		if err := place(ctx, r, port); err != nil {
 			return err
 		}
-		argv := append([]string{binary, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir}, opts.args()...)
-		r = &Redis{Addr: loopback(port)}
-		r.name, r.dir, r.log = "redis-server", dir, filepath.Join(dir, "redis.log")
-		r.crash = syscall.SIGKILL
-		r.run = func() (process, error) { return startLocal(argv, dir, r.log, nil, r.crash) }
-		r.ready = func(_ context.Context, p process) bool { return redisAnswers(r.Addr, p.pid()) }
 		if err := r.start(ctx); err != nil {
-			_ = r.Stop()
-			return err
+			return errors.Join(err, r.Stop())
 		}
 		return nil
 	})
@@ -65,6 +66,24 @@ func StartRedis(ctx context.Context, opts RedisOptions) (*Redis, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+func (o RedisOptions) inDir(_ context.Context, r *Redis, port int) error {
+	dir, err := os.MkdirTemp("", "testserver-redis-")
+	if err != nil {
+		return err
+	}
+	argv := []string{"redis-server", "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir}
+	r.useDir(dir, append(argv, o.args()...), nil)
+	return nil
+}
+
+var redisImage = image{name: "redis:7", port: 6379}
+
+func (o RedisOptions) inContainer(ctx context.Context, r *Redis, port int) error {
+	i := redisImage
+	i.args = append([]string{"redis-server"}, o.args()...)
+	return r.useContainer(ctx, i, port)
 }
 
 // args are the arguments that do not depend on where the server runs.

@@ -20,9 +20,8 @@ const (
 
 // server is what Redis and Postgres have in common.
 type server struct {
-	name string // in errors
-	dir  string // removed by Stop
-	log  string // the server's output, read to explain a failed start
+	name   string // for errors	// output returns what the server printed, to explain a failed start.
+	output func() []byte
 
 	// run starts the server's process.
 	run func() (process, error)
@@ -32,7 +31,7 @@ type server struct {
 	// crash is the signal that ends the server at once without losing what it
 	// persisted.
 	crash syscall.Signal
-	// clean removes what Stop must, beside dir.
+	// clean removes what the server leaves behind.
 	clean func() error
 
 	mu   sync.Mutex
@@ -100,18 +99,14 @@ func (s *server) Restart() error {
 	return s.Start()
 }
 
-// Stop ends the server and removes its folder. It may be called twice.
+// Stop ends the server and removes what it wrote. It may be called twice.
 func (s *server) Stop() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.kill(); err != nil {
 		return err
 	}
-	var err error
-	if s.clean != nil {
-		err = s.clean()
-	}
-	return errors.Join(err, os.RemoveAll(s.dir))
+	return s.clean()
 }
 
 func (s *server) start(ctx context.Context) error {
@@ -151,11 +146,6 @@ func (s *server) await(ctx context.Context, proc process) error {
 	return nil
 }
 
-func (s *server) output() []byte {
-	out, _ := os.ReadFile(s.log)
-	return out
-}
-
 // tail returns the end of the server's output as a suffix for an error.
 func (s *server) tail() string {
 	const most = 2000
@@ -163,5 +153,18 @@ func (s *server) tail() string {
 	if len(out) == 0 {
 		return ""
 	}
-	return "\n" + filepath.Base(s.log) + ":\n" + string(out[max(0, len(out)-most):])
+	return "\n" + string(out[max(0, len(out)-most):])
+}
+
+// useDir makes s run argv in a folder of its own. cred is the user to run it
+// as, or nil to keep this program's.
+func (s *server) useDir(dir string, argv []string, cred *syscall.Credential) {
+	log := filepath.Join(dir, "output.log")
+	s.name = filepath.Base(argv[0])
+	s.run = func() (process, error) { return startLocal(argv, dir, log, cred, s.crash) }
+	s.output = func() []byte {
+		out, _ := os.ReadFile(log)
+		return out
+	}
+	s.clean = func() error { return os.RemoveAll(dir) }
 }
