@@ -86,6 +86,9 @@ type Pass struct {
 	// Waited is the time from the message's arrival until its claim was
 	// decided.
 	Waited time.Duration
+	// AckedEarly says that the message had been acknowledged before it got
+	// here, by InstantAck for one: the broker will not deliver it again.
+	AckedEarly bool
 	// Ran is the time inside the wrapped handler; zero if it did not run.
 	Ran time.Duration
 }

@@ -1,0 +1,69 @@
+package dedup
+
+import (
+	"context"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/watermill-dedup/watermill-dedup/keyextract"
+	"github.com/watermill-dedup/watermill-dedup/store"
+)
+
+// AtMostOnce returns a middleware for effects that are better skipped than
+// repeated, such as a notification: the claim is the done marker. A message
+// whose key was claimed before, by anyone, is acknowledged without running the
+// handler, so a job is lost when its process dies in mid-handler, and when its
+// handler fails: the error is returned once, counted as Lost, and a
+// redelivery finds the claim. An effect is never repeated while the store
+// keeps the claim, for Config.Retention.
+//
+// Config.Lease is not used. Arguments and errors are those of Leased.
+func AtMostOnce(s store.Store, key keyextract.Func, cfg Config, logger watermill.LoggerAdapter) (*Dedup, error) {
+	return newDedup(modeAtMostOnce, s, key, cfg, logger)
+}
+
+// runAtMostOnce is the middleware of AtMostOnce: the claim is the marker.
+func (p *pass) runAtMostOnce() (outputs []*message.Message, err error) {
+	state, err := p.claimForGood()
+	switch {
+	case err != nil:
+		// The claim may stand all the same. Its handler has not run, so it can
+		// be given back; a copy that arrives before is lost.
+		p.d.releaseStray(p.key, p.token)
+		return p.turnAway(StoreError)
+	case state != store.Acquired:
+		p.end(Duplicate)
+		return nil, nil
+	}
+
+	p.msg.SetContext(context.WithValue(p.came.ctx, deliveryKey{}, p.delivery))
+	outcome := Lost
+	defer func() {
+		outputs = p.came.restore(p.msg, outputs)
+		p.end(outcome)
+	}()
+	outputs, err = p.runHandler()
+	if err == nil && !nacked(p.msg) {
+		outcome = Processed
+	}
+	return outputs, err
+}
+
+// claimForGood claims the key for the whole retention. It asks again only when
+// the store fails: held is an answer here.
+func (p *pass) claimForGood() (store.State, error) {
+	defer func() { p.claimed = time.Since(p.arrived) }()
+	var wait backoff
+	for {
+		state, err := p.claimOnce(p.d.cfg.Retention)
+		if err == nil {
+			return state, nil
+		}
+		left := p.d.cfg.HeldWait - time.Since(p.arrived)
+		if left <= 0 || !p.pause(min(wait.next(), left)) {
+			return state, err
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package dedup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/watermill-dedup/watermill-dedup/store"
+)
+
+// errUnexpectedState is the error of a store that breaks its contract.
+var errUnexpectedState = errors.New("store answered with an unexpected state")
+
+// claim asks for the key until it is ours or done, or HeldWait is over. The
+// last answer is returned: Acquired, Done, Held, or an error, in which case
+// the store was failing when the wait ended.
+func (p *pass) claim() (store.State, error) {
+	defer func() { p.claimed = time.Since(p.arrived) }()
+	var wait backoff
+	for {
+		state, err := p.claimOnce(p.d.cfg.Lease)
+		if err == nil && state != store.Held {
+			return state, nil
+		}
+		left := p.d.cfg.HeldWait - time.Since(p.arrived)
+		if left <= 0 || !p.pause(min(wait.next(), left)) {
+			return state, err
+		}
+	}
+}
+
+// claimOnce sends one Claim. The lease counts from before it was sent.
+func (p *pass) claimOnce(lease time.Duration) (store.State, error) {
+	sent := time.Now()
+	var found store.Claim
+	err := p.callStore(func(ctx context.Context) (err error) {
+		found, err = p.d.store.Claim(ctx, p.key, p.token, lease)
+		return err
+	})
+	if err != nil {
+		p.stray = true
+		return 0, err
+	}
+	switch found.State {
+	case store.Acquired:
+		p.sent = sent
+	case store.Held, store.Done:
+	default:
+		return 0, fmt.Errorf("%w: %s", errUnexpectedState, found.State)
+	}
+	return found.State, nil
+}
+
+// release gives the claim up, so that a copy need not wait for the lease. If
+// the store does not answer, or an earlier Claim may still take effect there,
+// it goes on in the background.
+func (p *pass) release() {
+	err := p.callStore(func(ctx context.Context) error {
+		_, err := p.d.store.Release(ctx, p.key, p.token)
+		return err
+	})
+	if err != nil || p.stray {
+		p.d.releaseStray(p.key, p.token)
+	}
+}
+
+// complete records the job as done. It tries once, and again until the
+// deadline as long as pause, which waits, allows.
+func (p *pass) complete(deadline time.Time, pause func(time.Duration) bool) (found store.State, err error) {
+	var wait backoff
+	for attempt := 1; ; attempt++ {
+		err = p.callStore(func(ctx context.Context) error {
+			found, err = p.d.store.Complete(ctx, p.key, p.token, p.d.cfg.Retention)
+			return err
+		})
+		if err == nil {
+			if attempt > 1 && found == store.Done {
+				// Most likely our own marker, whose answer was lost.
+				found = store.Acquired
+			}
+			return found, nil
+		}
+		next := wait.next()
+		if time.Until(deadline) < next || !pause(next) {
+			return 0, err
+		}
+	}
+}
+
+// pauseToRecord waits between attempts to record an effect. Only a Close that
+// gives up ends it early: the marker is worth more than the time.
+func (p *pass) pauseToRecord(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-p.d.abandon:
+		return false
+	}
+}

@@ -1,0 +1,202 @@
+package dedup
+
+import (
+	"context"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/watermill-dedup/watermill-dedup/store"
+)
+
+// runLeased is the middleware of Leased: claim, run, record.
+func (p *pass) runLeased() ([]*message.Message, error) {
+	if job, ok := p.d.unrecorded.take(p.key); ok {
+		return p.replay(job)
+	}
+
+	state, err := p.claim()
+	switch {
+	case err != nil && p.d.cfg.FailOpen:
+		return p.runOpen()
+	case err != nil:
+		p.d.releaseStray(p.key, p.token)
+		return p.turnAway(StoreError)
+	case state == store.Held:
+		if p.stray {
+			p.d.releaseStray(p.key, p.token)
+		}
+		return p.turnAway(Held)
+	case state == store.Done:
+		p.end(Duplicate)
+		return nil, nil
+	default:
+		return p.runClaimed()
+	}
+}
+
+// runClaimed runs the handler under its lease and settles the claim.
+func (p *pass) runClaimed() (outputs []*message.Message, err error) {
+	ctx, cancel := context.WithCancelCause(context.WithValue(p.came.ctx, deliveryKey{}, p.delivery))
+	p.msg.SetContext(ctx)
+	l := p.d.startLease(p.key, p.token, p.sent, func() { cancel(ErrLeaseLost) })
+
+	finished, publishing := false, false
+	defer func() {
+		if !finished {
+			// A panic, which must reach Recoverer with its stack, or Goexit.
+			p.abort(l)
+		}
+		if !publishing {
+			cancel(nil)
+		}
+	}()
+	outputs, err = p.runHandler()
+	finished = true
+
+	switch {
+	case err != nil:
+		return p.fail(l, outputs, err)
+	case nacked(p.msg):
+		return p.refuse(l)
+	case len(outputs) > 0 && !acked(p.msg):
+		publishing = true
+		return p.completeOnAck(l, outputs, cancel), nil
+	default:
+		return p.succeed(l, outputs)
+	}
+}
+
+// succeed records the effect before the message is acked.
+func (p *pass) succeed(l *lease, outputs []*message.Message) ([]*message.Message, error) {
+	lost, until := l.stop()
+	found, err := p.complete(until, p.pauseToRecord)
+	outputs = p.came.restore(p.msg, outputs)
+	switch {
+	case err != nil:
+		p.remember()
+		p.end(Unrecorded)
+		if err := sendBack(p.msg); err != nil && len(outputs) == 0 {
+			return nil, err
+		}
+		// Acked before: nothing brings the outputs back if they are not
+		// published now.
+	case lost || found != store.Acquired:
+		p.end(LeaseLost)
+	default:
+		p.end(Processed)
+	}
+	return outputs, nil
+}
+
+// fail releases the claim of a handler that returned an error.
+func (p *pass) fail(l *lease, outputs []*message.Message, err error) ([]*message.Message, error) {
+	lost, _ := l.stop()
+	p.release()
+	outputs = p.came.restore(p.msg, outputs)
+	if lost {
+		// The job may be done elsewhere: nothing to retry or to poison.
+		p.end(LeaseLost)
+		if sendBack(p.msg) == nil {
+			return nil, nil
+		}
+		return outputs, err
+	}
+	p.end(Failed)
+	return outputs, err
+}
+
+// refuse settles a handler that nacked its message and returned no error. The
+// subscriber may be reading the message already, so it is not restored.
+func (p *pass) refuse(l *lease) ([]*message.Message, error) {
+	lost, _ := l.stop()
+	p.release()
+	p.came.restore(p.msg, nil)
+	switch {
+	case lost:
+		p.end(LeaseLost)
+	case p.delivery.turnedAway:
+		p.end(Held)
+	default:
+		p.end(Failed)
+	}
+	return nil, nil
+}
+
+// abort settles a handler that did not return.
+func (p *pass) abort(l *lease) {
+	lost, _ := l.stop()
+	p.release()
+	p.came.restore(p.msg, nil)
+	if lost {
+		p.end(LeaseLost)
+	} else {
+		p.end(Failed)
+	}
+	// After a panic the router nacks. After Goexit nobody does, and the
+	// message would stay unanswered for ever.
+	p.d.tasks.run(func() {
+		timer := time.NewTimer(p.d.cfg.Lease)
+		defer timer.Stop()
+		select {
+		case <-p.msg.Acked():
+		case <-p.msg.Nacked():
+		case <-timer.C:
+		case <-p.d.closing:
+		}
+		p.msg.Nack()
+	})
+}
+
+// runOpen runs the handler without a claim, as Config.FailOpen asks for, and
+// still tries to record the effect.
+func (p *pass) runOpen() (outputs []*message.Message, err error) {
+	p.msg.SetContext(context.WithValue(p.came.ctx, deliveryKey{}, p.delivery))
+	succeeded := false
+	defer func() {
+		if !succeeded {
+			p.d.releaseStray(p.key, p.token)
+		}
+		outputs = p.came.restore(p.msg, outputs)
+		p.end(Bypassed)
+	}()
+	outputs, err = p.runHandler()
+	succeeded = err == nil && !nacked(p.msg)
+	if succeeded {
+		if _, err := p.complete(time.Now(), p.pauseToRecord); err != nil {
+			p.remember()
+		}
+	}
+	return outputs, err
+}
+
+// remember keeps a job whose effect could not be recorded, for the copy that
+// comes back to this process.
+func (p *pass) remember() {
+	p.d.unrecorded.add(unrecordedJob{
+		key:   p.key,
+		token: p.token,
+		until: time.Now().Add(p.d.cfg.Retention),
+	})
+}
+
+// replay settles a message whose effect this process knows to have happened.
+// It needs no claim: Complete records done whatever it finds.
+func (p *pass) replay(job unrecordedJob) ([]*message.Message, error) {
+	p.token = job.token
+	found, err := p.complete(p.arrived.Add(p.d.cfg.HeldWait), p.pause)
+	p.claimed = time.Since(p.arrived)
+	switch {
+	case err == nil && found == store.Done:
+		p.end(Duplicate)
+	case err == nil:
+		p.end(Replayed)
+	case p.d.cfg.FailOpen:
+		p.d.unrecorded.add(job)
+		p.end(Bypassed)
+	default:
+		p.d.unrecorded.add(job)
+		return p.turnAway(StoreError)
+	}
+	return nil, nil
+}

@@ -1,0 +1,61 @@
+package dedup
+
+import (
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/watermill-dedup/watermill-dedup/keyextract"
+	"github.com/watermill-dedup/watermill-dedup/store"
+)
+
+// observeScope prefixes the scopes of Observe, which must never hold out a
+// real instance that is rolled out beside it.
+const observeScope = "observe:"
+
+// Observe returns a middleware that changes nothing and counts the duplicates
+// that a consumer really gets: every handler runs, and the observer is told
+// Duplicate where the job was done already or another delivery was handling
+// it. A failing store delays a handler by at most Config.StoreTimeout. Its
+// records are kept apart from those of the other modes, so that it can run
+// beside them during a rollout.
+//
+// Config.HeldWait and Config.FailOpen are not used. Arguments and errors are
+// those of Leased.
+func Observe(s store.Store, key keyextract.Func, cfg Config, logger watermill.LoggerAdapter) (*Dedup, error) {
+	return newDedup(modeObserve, s, key, cfg, logger)
+}
+
+// runObserved is the middleware of Observe: whatever the store says, the
+// handler runs.
+func (p *pass) runObserved() (outputs []*message.Message, err error) {
+	state, claimErr := p.claimOnce(p.d.cfg.Lease)
+	p.claimed = time.Since(p.arrived)
+	if claimErr != nil {
+		p.d.releaseStray(p.key, p.token)
+		return p.runUnclaimed(StoreError)
+	}
+	if state != store.Acquired {
+		return p.runUnclaimed(Duplicate)
+	}
+
+	l := p.d.startLease(p.key, p.token, p.sent, func() {})
+	succeeded := false
+	defer func() {
+		l.stop()
+		if !succeeded {
+			p.release()
+			p.end(Failed)
+			return
+		}
+		if _, err := p.complete(time.Now(), p.pauseToRecord); err != nil {
+			p.end(Unrecorded)
+			return
+		}
+		p.end(Processed)
+	}()
+	outputs, err = p.runHandler()
+	succeeded = err == nil && !nacked(p.msg)
+	return outputs, err
+}

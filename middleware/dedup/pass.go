@@ -1,0 +1,186 @@
+package dedup
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/watermill-dedup/watermill-dedup/keyextract"
+	"github.com/watermill-dedup/watermill-dedup/store"
+)
+
+// missingKeyPause keeps a router without a poison queue from spinning on a
+// message that has no key: most subscribers redeliver at once.
+const missingKeyPause = 100 * time.Millisecond
+
+// pass is one message on its way through the middleware. It belongs to the
+// goroutine that runs it, and then to the one that completes it on ack.
+type pass struct {
+	d   *Dedup
+	msg *message.Message
+	h   message.HandlerFunc
+
+	handler, topic, scope string
+	arrived               time.Time
+	claimed, ran          time.Duration
+	ackedEarly            bool
+
+	came     snapshot
+	delivery *delivery
+	key      store.Key
+	token    string
+	// sent is when the claim that succeeded was sent.
+	sent time.Time
+	// stray is set when a Claim ended in an error: it may still take effect.
+	stray bool
+}
+
+func newPass(d *Dedup, msg *message.Message, h message.HandlerFunc) *pass {
+	ctx := msg.Context()
+	p := &pass{
+		d:          d,
+		msg:        msg,
+		h:          h,
+		handler:    message.HandlerNameFromCtx(ctx),
+		topic:      message.SubscribeTopicFromCtx(ctx),
+		arrived:    time.Now(),
+		ackedEarly: acked(msg),
+	}
+	p.scope = d.cfg.Scope(p.handler)
+	return p
+}
+
+// run decides what happens to the message.
+func (p *pass) run() ([]*message.Message, error) {
+	id, err := p.businessKey()
+	if err != nil {
+		return p.missingKey(err)
+	}
+	p.key = store.Key{Scope: p.scope, ID: id}
+	if p.d.mode == modeObserve {
+		p.key.Scope = observeScope + p.scope
+	}
+
+	outer := deliveryFrom(p.msg)
+	if outer.claims(p.d.store, p.key) {
+		return p.runUnclaimed(Bypassed)
+	}
+	p.came = takeSnapshot(p.msg)
+	if outer != nil {
+		// One token a delivery: an inner instance with the same key in the
+		// same database then meets its own claim, not a stranger's.
+		p.token = outer.token
+	} else {
+		p.token = rand.Text()
+	}
+	p.delivery = &delivery{outer: outer, msg: p.msg, dedup: p.d, key: p.key, token: p.token}
+
+	switch p.d.mode {
+	case modeAtMostOnce:
+		return p.runAtMostOnce()
+	case modeObserve:
+		return p.runObserved()
+	default:
+		return p.runLeased()
+	}
+}
+
+// businessKey extracts the message's key, once: a handler may rewrite it.
+func (p *pass) businessKey() (string, error) {
+	if p.scope == "" {
+		return "", fmt.Errorf("handler %q: %w", p.handler, ErrNoScope)
+	}
+	id, err := p.d.key(p.msg)
+	if err == nil && id == "" {
+		err = keyextract.ErrNoKey
+	}
+	return id, err
+}
+
+func (p *pass) missingKey(err error) ([]*message.Message, error) {
+	if p.scope != "" {
+		switch p.d.cfg.MissingKey {
+		case MissingKeyProcess:
+			return p.runUnclaimed(MissingKey)
+		case MissingKeyDrop:
+			p.end(MissingKey)
+			return nil, nil
+		}
+	}
+	p.pause(missingKeyPause)
+	p.end(MissingKey)
+	return nil, fmt.Errorf("could not tell which job the message is: %w", err)
+}
+
+// runUnclaimed runs the handler without a claim of this pass.
+func (p *pass) runUnclaimed(outcome Outcome) ([]*message.Message, error) {
+	defer p.end(outcome)
+	return p.runHandler()
+}
+
+// runHandler runs the wrapped handler and takes its time.
+func (p *pass) runHandler() ([]*message.Message, error) {
+	start := time.Now()
+	defer func() { p.ran = time.Since(start) }()
+	return p.h(p.msg)
+}
+
+// turnAway sends the message back to the broker without running the handler.
+func (p *pass) turnAway(outcome Outcome) ([]*message.Message, error) {
+	p.came.restore(p.msg, nil)
+	p.delivery.outer.turnAway()
+	p.end(outcome)
+	return nil, sendBack(p.msg)
+}
+
+// pause waits, and reports false when the message's time ran out before:
+// its context ended, its subscription is closing, or Close was called.
+func (p *pass) pause(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	ctx := p.msg.Context()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+	case <-closingFrom(ctx):
+	case <-p.d.closing:
+	}
+	return false
+}
+
+// callStore runs one call to the store under its own timeout.
+func (p *pass) callStore(call func(ctx context.Context) error) error {
+	ctx, cancel := p.d.storeContext(p.came.ctx)
+	defer cancel()
+	err := call(ctx)
+	p.d.outage.note(err)
+	return err
+}
+
+// end reports the outcome of the pass. Every path calls it once.
+func (p *pass) end(outcome Outcome) {
+	if outcome == Duplicate {
+		p.d.logger.Debug("Message is a duplicate", watermill.LogFields{
+			"handler_name": p.handler, "topic": p.topic,
+		})
+	}
+	defer func() {
+		// Observing must not change what happens to the message.
+		if r := recover(); r != nil {
+			p.d.logger.Error("Observer panicked", fmt.Errorf("%v", r), nil)
+		}
+	}()
+	p.d.cfg.Observer.ObservePass(Pass{
+		Handler:    p.handler,
+		Topic:      p.topic,
+		Outcome:    outcome,
+		Waited:     p.claimed,
+		Ran:        p.ran,
+		AckedEarly: p.ackedEarly,
+	})
+}
