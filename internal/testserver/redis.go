@@ -82,7 +82,8 @@ var redisImage = image{name: "redis:7", port: 6379}
 
 func (o RedisOptions) inContainer(ctx context.Context, r *Redis, port int) error {
 	i := redisImage
-	i.args = append([]string{"redis-server"}, o.args()...)
+	// The port is published on the loopback address only.
+	i.args = append([]string{"redis-server", "--protected-mode", "no"}, o.args()...)
 	return r.useContainer(ctx, i, port)
 }
 
