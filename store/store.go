@@ -122,3 +122,10 @@ type Namespacer interface {
 	// Namespace returns the name that the store was built with.
 	Namespace() string
 }
+
+// Local is implemented by a store in the caller's own memory. Its operations
+// do not wait for anything, so callers need not bound their time.
+type Local interface {
+	// Local does nothing.
+	Local()
+}

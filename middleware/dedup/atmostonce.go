@@ -31,14 +31,15 @@ func (p *pass) runAtMostOnce() (outputs []*message.Message, err error) {
 	case err != nil:
 		// The claim may stand all the same. Its handler has not run, so it can
 		// be given back; a copy that arrives before is lost.
-		p.d.releaseStray(p.key, p.token)
+		p.releaseLater()
 		return p.turnAway(StoreError)
 	case state != store.Acquired:
 		p.end(Duplicate)
 		return nil, nil
 	}
 
-	p.msg.SetContext(context.WithValue(p.came.ctx, deliveryKey{}, p.delivery))
+	p.came = takeSnapshot(p.msg)
+	p.msg.SetContext(context.WithValue(p.ctx, deliveryKey{}, &p.delivery))
 	outcome := Lost
 	defer func() {
 		outputs = p.came.restore(p.msg, outputs)

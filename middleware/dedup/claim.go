@@ -1,7 +1,6 @@
 package dedup
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -33,11 +32,10 @@ func (p *pass) claim() (store.State, error) {
 // claimOnce sends one Claim. The lease counts from before it was sent.
 func (p *pass) claimOnce(lease time.Duration) (store.State, error) {
 	sent := time.Now()
-	var found store.Claim
-	err := p.callStore(func(ctx context.Context) (err error) {
-		found, err = p.d.store.Claim(ctx, p.key, p.token, lease)
-		return err
-	})
+	ctx, cancel := p.d.storeContext(p.ctx)
+	defer cancel()
+	found, err := p.d.store.Claim(ctx, p.delivery.key, p.delivery.token, lease)
+	p.d.outage.note(err)
 	if err != nil {
 		p.stray = true
 		return 0, err
@@ -56,24 +54,26 @@ func (p *pass) claimOnce(lease time.Duration) (store.State, error) {
 // the store does not answer, or an earlier Claim may still take effect there,
 // it goes on in the background.
 func (p *pass) release() {
-	err := p.callStore(func(ctx context.Context) error {
-		_, err := p.d.store.Release(ctx, p.key, p.token)
-		return err
-	})
+	ctx, cancel := p.d.storeContext(p.ctx)
+	defer cancel()
+	_, err := p.d.store.Release(ctx, p.delivery.key, p.delivery.token)
+	p.d.outage.note(err)
 	if err != nil || p.stray {
-		p.d.releaseStray(p.key, p.token)
+		p.releaseLater()
 	}
+}
+
+// releaseLater has the claim released in the background.
+func (p *pass) releaseLater() {
+	p.d.releaseStray(p.delivery.key, p.delivery.token)
 }
 
 // complete records the job as done. It tries once, and again until the
 // deadline as long as pause, which waits, allows.
-func (p *pass) complete(deadline time.Time, pause func(time.Duration) bool) (found store.State, err error) {
+func (p *pass) complete(deadline time.Time, pause func(time.Duration) bool) (store.State, error) {
 	var wait backoff
 	for attempt := 1; ; attempt++ {
-		err = p.callStore(func(ctx context.Context) error {
-			found, err = p.d.store.Complete(ctx, p.key, p.token, p.d.cfg.Retention)
-			return err
-		})
+		found, err := p.completeOnce()
 		if err == nil {
 			if attempt > 1 && found == store.Done {
 				// Most likely our own marker, whose answer was lost.
@@ -86,6 +86,14 @@ func (p *pass) complete(deadline time.Time, pause func(time.Duration) bool) (fou
 			return 0, err
 		}
 	}
+}
+
+func (p *pass) completeOnce() (store.State, error) {
+	ctx, cancel := p.d.storeContext(p.ctx)
+	defer cancel()
+	found, err := p.d.store.Complete(ctx, p.delivery.key, p.delivery.token, p.d.cfg.Retention)
+	p.d.outage.note(err)
+	return found, err
 }
 
 // pauseToRecord waits between attempts to record an effect. Only a Close that

@@ -28,6 +28,7 @@ type Dedup struct {
 	mode      mode
 	store     store.Store
 	namespace string
+	local     bool
 	key       keyextract.Func
 	cfg       Config
 	logger    watermill.LoggerAdapter
@@ -89,6 +90,7 @@ func newDedup(m mode, s store.Store, key keyextract.Func, cfg Config, logger wat
 	if named, ok := s.(store.Namespacer); ok {
 		d.namespace = named.Namespace()
 	}
+	_, d.local = s.(store.Local)
 	return d, nil
 }
 
@@ -131,5 +133,8 @@ func (d *Dedup) Close(ctx context.Context) error {
 // are kept and its end is not: a router's Timeout or a closing subscriber ends
 // the message's context exactly when the claim has to be settled.
 func (d *Dedup) storeContext(parent context.Context) (context.Context, context.CancelFunc) {
+	if d.local {
+		return context.Background(), func() {}
+	}
 	return context.WithTimeout(context.WithoutCancel(parent), d.cfg.StoreTimeout)
 }

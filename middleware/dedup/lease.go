@@ -16,13 +16,12 @@ import (
 // deadline on the local monotonic clock, independent of the renewal, because a
 // call to a hung server returns late.
 type lease struct {
-	d     *Dedup
-	key   store.Key
-	token string
+	p *pass
 
 	mu sync.Mutex
-	// lose is called once when the lease is lost before stop.
-	lose     func()
+	// cancel ends the handler's context when the lease is lost before stop;
+	// nil for nobody to tell.
+	cancel   context.CancelCauseFunc
 	until    time.Time
 	lost     bool
 	stopped  bool
@@ -32,14 +31,15 @@ type lease struct {
 	renewed  chan struct{} // closed when the renewing goroutine has ended
 }
 
-// startLease watches over a claim that was sent to the store at sent.
-func (d *Dedup) startLease(key store.Key, token string, sent time.Time, lose func()) *lease {
-	l := &lease{d: d, key: key, token: token, lose: lose, until: sent.Add(d.cfg.Lease)}
+// start watches over the claim of p, which has just been acquired.
+func (l *lease) start(p *pass, cancel context.CancelCauseFunc) {
 	// The callback may run before AfterFunc has returned.
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.first = time.AfterFunc(time.Until(sent.Add(d.cfg.Lease/3)), l.keep)
-	return l
+	l.p = p
+	l.cancel = cancel
+	l.until = p.sent.Add(p.d.cfg.Lease)
+	l.first = time.AfterFunc(time.Until(p.sent.Add(p.d.cfg.Lease/3)), l.keep)
 }
 
 // keep renews until stop or the loss of the lease.
@@ -76,19 +76,20 @@ func (l *lease) keep() {
 // the store says that the claim is not ours. A failed call alone is no loss:
 // the lease goes on until its deadline.
 func (l *lease) renew() (next time.Time, owned bool) {
+	d, v, lease := l.p.d, &l.p.delivery, l.p.d.cfg.Lease
 	sent := time.Now()
-	ctx, cancel := l.d.storeContext(context.Background())
+	ctx, cancel := d.storeContext(l.p.ctx)
 	defer cancel()
-	state, err := l.d.store.Renew(ctx, l.key, l.token, l.d.cfg.Lease)
-	l.d.outage.note(err)
+	state, err := d.store.Renew(ctx, v.key, v.token, lease)
+	d.outage.note(err)
 	if err != nil {
-		return time.Now().Add(l.d.cfg.Lease / 12), true
+		return time.Now().Add(lease / 20), true
 	}
 	if state != store.Acquired {
 		return time.Time{}, false
 	}
-	l.extend(sent.Add(l.d.cfg.Lease))
-	return sent.Add(l.d.cfg.Lease / 3), true
+	l.extend(sent.Add(lease))
+	return sent.Add(lease / 3), true
 }
 
 func (l *lease) extend(until time.Time) {
@@ -115,18 +116,18 @@ func (l *lease) markLost() {
 	l.mu.Lock()
 	first := !l.lost && !l.stopped
 	l.lost = l.lost || first
-	lose := l.lose
+	cancel := l.cancel
 	l.mu.Unlock()
-	if first {
-		lose()
+	if first && cancel != nil {
+		cancel(ErrLeaseLost)
 	}
 }
 
-// onLoss replaces what is called when the lease is lost from now on.
-func (l *lease) onLoss(lose func()) {
+// keepContext has the handler's context survive a loss from now on.
+func (l *lease) keepContext() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lose = lose
+	l.cancel = nil
 }
 
 // stop ends the renewal and joins it, so that no renewal is sent after a

@@ -11,7 +11,7 @@ import (
 
 // runLeased is the middleware of Leased: claim, run, record.
 func (p *pass) runLeased() ([]*message.Message, error) {
-	if job, ok := p.d.unrecorded.take(p.key); ok {
+	if job, ok := p.d.unrecorded.take(p.delivery.key); ok {
 		return p.replay(job)
 	}
 
@@ -20,11 +20,11 @@ func (p *pass) runLeased() ([]*message.Message, error) {
 	case err != nil && p.d.cfg.FailOpen:
 		return p.runOpen()
 	case err != nil:
-		p.d.releaseStray(p.key, p.token)
+		p.releaseLater()
 		return p.turnAway(StoreError)
 	case state == store.Held:
 		if p.stray {
-			p.d.releaseStray(p.key, p.token)
+			p.releaseLater()
 		}
 		return p.turnAway(Held)
 	case state == store.Done:
@@ -37,15 +37,16 @@ func (p *pass) runLeased() ([]*message.Message, error) {
 
 // runClaimed runs the handler under its lease and settles the claim.
 func (p *pass) runClaimed() (outputs []*message.Message, err error) {
-	ctx, cancel := context.WithCancelCause(context.WithValue(p.came.ctx, deliveryKey{}, p.delivery))
+	p.came = takeSnapshot(p.msg)
+	ctx, cancel := context.WithCancelCause(context.WithValue(p.ctx, deliveryKey{}, &p.delivery))
 	p.msg.SetContext(ctx)
-	l := p.d.startLease(p.key, p.token, p.sent, func() { cancel(ErrLeaseLost) })
+	p.lease.start(p, cancel)
 
 	finished, publishing := false, false
 	defer func() {
 		if !finished {
 			// A panic, which must reach Recoverer with its stack, or Goexit.
-			p.abort(l)
+			p.abort()
 		}
 		if !publishing {
 			cancel(nil)
@@ -56,20 +57,20 @@ func (p *pass) runClaimed() (outputs []*message.Message, err error) {
 
 	switch {
 	case err != nil:
-		return p.fail(l, outputs, err)
+		return p.fail(outputs, err)
 	case nacked(p.msg):
-		return p.refuse(l)
+		return p.refuse()
 	case len(outputs) > 0 && !acked(p.msg):
 		publishing = true
-		return p.completeOnAck(l, outputs, cancel), nil
+		return p.completeOnAck(outputs, cancel), nil
 	default:
-		return p.succeed(l, outputs)
+		return p.succeed(outputs)
 	}
 }
 
 // succeed records the effect before the message is acked.
-func (p *pass) succeed(l *lease, outputs []*message.Message) ([]*message.Message, error) {
-	lost, until := l.stop()
+func (p *pass) succeed(outputs []*message.Message) ([]*message.Message, error) {
+	lost, until := p.lease.stop()
 	found, err := p.complete(until, p.pauseToRecord)
 	outputs = p.came.restore(p.msg, outputs)
 	switch {
@@ -90,8 +91,8 @@ func (p *pass) succeed(l *lease, outputs []*message.Message) ([]*message.Message
 }
 
 // fail releases the claim of a handler that returned an error.
-func (p *pass) fail(l *lease, outputs []*message.Message, err error) ([]*message.Message, error) {
-	lost, _ := l.stop()
+func (p *pass) fail(outputs []*message.Message, err error) ([]*message.Message, error) {
+	lost, _ := p.lease.stop()
 	p.release()
 	outputs = p.came.restore(p.msg, outputs)
 	if lost {
@@ -108,8 +109,8 @@ func (p *pass) fail(l *lease, outputs []*message.Message, err error) ([]*message
 
 // refuse settles a handler that nacked its message and returned no error. The
 // subscriber may be reading the message already, so it is not restored.
-func (p *pass) refuse(l *lease) ([]*message.Message, error) {
-	lost, _ := l.stop()
+func (p *pass) refuse() ([]*message.Message, error) {
+	lost, _ := p.lease.stop()
 	p.release()
 	p.came.restore(p.msg, nil)
 	switch {
@@ -124,8 +125,8 @@ func (p *pass) refuse(l *lease) ([]*message.Message, error) {
 }
 
 // abort settles a handler that did not return.
-func (p *pass) abort(l *lease) {
-	lost, _ := l.stop()
+func (p *pass) abort() {
+	lost, _ := p.lease.stop()
 	p.release()
 	p.came.restore(p.msg, nil)
 	if lost {
@@ -151,11 +152,12 @@ func (p *pass) abort(l *lease) {
 // runOpen runs the handler without a claim, as Config.FailOpen asks for, and
 // still tries to record the effect.
 func (p *pass) runOpen() (outputs []*message.Message, err error) {
-	p.msg.SetContext(context.WithValue(p.came.ctx, deliveryKey{}, p.delivery))
+	p.came = takeSnapshot(p.msg)
+	p.msg.SetContext(context.WithValue(p.ctx, deliveryKey{}, &p.delivery))
 	succeeded := false
 	defer func() {
 		if !succeeded {
-			p.d.releaseStray(p.key, p.token)
+			p.releaseLater()
 		}
 		outputs = p.came.restore(p.msg, outputs)
 		p.end(Bypassed)
@@ -174,8 +176,8 @@ func (p *pass) runOpen() (outputs []*message.Message, err error) {
 // comes back to this process.
 func (p *pass) remember() {
 	p.d.unrecorded.add(unrecordedJob{
-		key:   p.key,
-		token: p.token,
+		key:   p.delivery.key,
+		token: p.delivery.token,
 		until: time.Now().Add(p.d.cfg.Retention),
 	})
 }
@@ -183,7 +185,7 @@ func (p *pass) remember() {
 // replay settles a message whose effect this process knows to have happened.
 // It needs no claim: Complete records done whatever it finds.
 func (p *pass) replay(job unrecordedJob) ([]*message.Message, error) {
-	p.token = job.token
+	p.delivery.token = job.token
 	found, err := p.complete(p.arrived.Add(p.d.cfg.HeldWait), p.pause)
 	p.claimed = time.Since(p.arrived)
 	switch {

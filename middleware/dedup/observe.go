@@ -33,17 +33,17 @@ func (p *pass) runObserved() (outputs []*message.Message, err error) {
 	state, claimErr := p.claimOnce(p.d.cfg.Lease)
 	p.claimed = time.Since(p.arrived)
 	if claimErr != nil {
-		p.d.releaseStray(p.key, p.token)
+		p.releaseLater()
 		return p.runUnclaimed(StoreError)
 	}
 	if state != store.Acquired {
 		return p.runUnclaimed(Duplicate)
 	}
 
-	l := p.d.startLease(p.key, p.token, p.sent, func() {})
+	p.lease.start(p, nil)
 	succeeded := false
 	defer func() {
-		l.stop()
+		p.lease.stop()
 		if !succeeded {
 			p.release()
 			p.end(Failed)

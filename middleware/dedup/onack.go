@@ -18,8 +18,8 @@ import (
 // cancel ends the context that the handler ran with. The outputs may carry it,
 // so it lasts until they are published, also when the claim is lost meanwhile:
 // the effect has happened.
-func (p *pass) completeOnAck(l *lease, outputs []*message.Message, cancel context.CancelCauseFunc) []*message.Message {
-	l.onLoss(func() {})
+func (p *pass) completeOnAck(outputs []*message.Message, cancel context.CancelCauseFunc) []*message.Message {
+	p.lease.keepContext()
 	outputs = p.came.restore(p.msg, outputs)
 	p.d.tasks.run(func() {
 		defer cancel(nil)
@@ -28,19 +28,19 @@ func (p *pass) completeOnAck(l *lease, outputs []*message.Message, cancel contex
 		for {
 			select {
 			case <-p.msg.Acked():
-				p.recordPublished(l)
+				p.recordPublished()
 				return
 			case <-p.msg.Nacked():
-				l.stop()
+				p.lease.stop()
 				p.release()
 				p.end(Failed)
 				return
 			case <-p.d.abandon:
-				l.stop()
+				p.lease.stop()
 				p.end(Unrecorded)
 				return
 			case <-timer.C:
-				l.stop()
+				p.lease.stop()
 			}
 		}
 	})
@@ -49,8 +49,8 @@ func (p *pass) completeOnAck(l *lease, outputs []*message.Message, cancel contex
 
 // recordPublished records a job whose messages are out. The message is acked,
 // so a job that cannot be recorded only waits for another copy.
-func (p *pass) recordPublished(l *lease) {
-	lost, until := l.stop()
+func (p *pass) recordPublished() {
+	lost, until := p.lease.stop()
 	found, err := p.complete(until, p.pauseToRecord)
 	switch {
 	case err != nil:

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/watermill-dedup/watermill-dedup/keyextract"
@@ -23,16 +22,16 @@ type pass struct {
 	d   *Dedup
 	msg *message.Message
 	h   message.HandlerFunc
+	ctx context.Context // the message's, as it came
 
 	handler, topic, scope string
 	arrived               time.Time
 	claimed, ran          time.Duration
 	ackedEarly            bool
 
-	came     snapshot
-	delivery *delivery
-	key      store.Key
-	token    string
+	delivery delivery
+	came     snapshot // from before the handler runs
+	lease    lease    // of a claimed handler
 	// sent is when the claim that succeeded was sent.
 	sent time.Time
 	// stray is set when a Claim ended in an error: it may still take effect.
@@ -45,6 +44,7 @@ func newPass(d *Dedup, msg *message.Message, h message.HandlerFunc) *pass {
 		d:          d,
 		msg:        msg,
 		h:          h,
+		ctx:        ctx,
 		handler:    message.HandlerNameFromCtx(ctx),
 		topic:      message.SubscribeTopicFromCtx(ctx),
 		arrived:    time.Now(),
@@ -60,24 +60,23 @@ func (p *pass) run() ([]*message.Message, error) {
 	if err != nil {
 		return p.missingKey(err)
 	}
-	p.key = store.Key{Scope: p.scope, ID: id}
+	key := store.Key{Scope: p.scope, ID: id}
 	if p.d.mode == modeObserve {
-		p.key.Scope = observeScope + p.scope
+		key.Scope = observeScope + p.scope
 	}
 
 	outer := deliveryFrom(p.msg)
-	if outer.claims(p.d.store, p.key) {
+	if outer.claims(p.d.store, key) {
 		return p.runUnclaimed(Bypassed)
 	}
-	p.came = takeSnapshot(p.msg)
+	p.delivery = delivery{outer: outer, msg: p.msg, dedup: p.d, key: key}
 	if outer != nil {
 		// One token a delivery: an inner instance with the same key in the
 		// same database then meets its own claim, not a stranger's.
-		p.token = outer.token
+		p.delivery.token = outer.token
 	} else {
-		p.token = rand.Text()
+		p.delivery.token = rand.Text()
 	}
-	p.delivery = &delivery{outer: outer, msg: p.msg, dedup: p.d, key: p.key, token: p.token}
 
 	switch p.d.mode {
 	case modeAtMostOnce:
@@ -131,7 +130,6 @@ func (p *pass) runHandler() ([]*message.Message, error) {
 
 // turnAway sends the message back to the broker without running the handler.
 func (p *pass) turnAway(outcome Outcome) ([]*message.Message, error) {
-	p.came.restore(p.msg, nil)
 	p.delivery.outer.turnAway()
 	p.end(outcome)
 	return nil, sendBack(p.msg)
@@ -142,32 +140,20 @@ func (p *pass) turnAway(outcome Outcome) ([]*message.Message, error) {
 func (p *pass) pause(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	ctx := p.msg.Context()
 	select {
 	case <-timer.C:
 		return true
-	case <-ctx.Done():
-	case <-closingFrom(ctx):
+	case <-p.ctx.Done():
+	case <-closingFrom(p.ctx):
 	case <-p.d.closing:
 	}
 	return false
 }
 
-// callStore runs one call to the store under its own timeout.
-func (p *pass) callStore(call func(ctx context.Context) error) error {
-	ctx, cancel := p.d.storeContext(p.came.ctx)
-	defer cancel()
-	err := call(ctx)
-	p.d.outage.note(err)
-	return err
-}
-
 // end reports the outcome of the pass. Every path calls it once.
 func (p *pass) end(outcome Outcome) {
 	if outcome == Duplicate {
-		p.d.logger.Debug("Message is a duplicate", watermill.LogFields{
-			"handler_name": p.handler, "topic": p.topic,
-		})
+		p.d.logger.Debug("Message is a duplicate", nil)
 	}
 	defer func() {
 		// Observing must not change what happens to the message.

@@ -53,6 +53,7 @@ type Store struct {
 var (
 	_ store.Store      = (*Store)(nil)
 	_ store.Namespacer = (*Store)(nil)
+	_ store.Local      = (*Store)(nil)
 )
 
 const (
@@ -101,6 +102,9 @@ func New(namespace string, cfg Config) (*Store, error) {
 
 // Namespace returns the name that the store was built with.
 func (s *Store) Namespace() string { return s.namespace }
+
+// Local tells callers that no operation waits.
+func (s *Store) Local() {}
 
 // Len returns how many keys are kept. It can include some that have expired
 // and were not removed yet.
