@@ -1,0 +1,22 @@
+package behaviour_test
+
+import (
+	"flag"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// waiting is how many tests run at a time. They wait far more than they
+// compute, so the number of cores would be a poor limit.
+const waiting = "24"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if !chosen {
+		_ = flag.Set("test.parallel", waiting)
+	}
+	goleak.VerifyTestMain(m)
+}
