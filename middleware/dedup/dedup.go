@@ -123,7 +123,10 @@ func (d *Dedup) Close(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	_, left := d.tasks.wait()
+	idle, left := d.tasks.wait()
+	if left == 0 {
+		return nil
+	}
 	d.abandonOnce.Do(func() { close(d.abandon) })
 	<-idle
 	return fmt.Errorf("could not record the jobs of %d messages as done: %w", left, context.Cause(ctx))
