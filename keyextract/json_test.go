@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
@@ -104,6 +107,7 @@ func FuzzJSON(f *testing.F) {
 	f.Add("lines.0.sku", []byte(` {"lines" : [ {"sku" : 12345678901234567890 } ] }`))
 	f.Add(`a\.b`, []byte(`{"a.b":"\u00e9\ud800"}`))
 	f.Add("id", []byte(`{"id":1,"id":2}`))
+	f.Add("id", []byte("{\"id\":\"\xff\"}"))
 	f.Fuzz(func(t *testing.T, path string, payload []byte) {
 		extract := jsonOrNil(path)
 		if extract == nil {
@@ -129,7 +133,31 @@ func FuzzJSON(f *testing.F) {
 				t.Fatalf("key %q (%v) became %q (%v) with other white space", key, err, again, againErr)
 			}
 		}
+		// The full decoder replaces invalid UTF-8, which would merge keys.
+		if err == nil && !strings.Contains(path, `\`) && utf8.Valid(payload) {
+			if want := decoded(payload, strings.Split(path, ".")); key != want {
+				t.Fatalf("key %q, but encoding/json reads %q", key, want)
+			}
+		}
 	})
+}
+
+// decoded reads the value that JSON should find by a full decoder.
+func decoded(payload []byte, names []string) string {
+	decoder := json.NewDecoder(bytes.NewReader(payload))
+	decoder.UseNumber()
+	var value any
+	_ = decoder.Decode(&value)
+	for _, name := range names {
+		switch parent := value.(type) {
+		case map[string]any:
+			value = parent[name]
+		case []any:
+			index, _ := strconv.Atoi(name)
+			value = parent[index]
+		}
+	}
+	return fmt.Sprint(value)
 }
 
 // jsonOrNil returns nil for a path that JSON refuses.
