@@ -24,6 +24,10 @@ const patience = 20 * time.Second
 // tests that need only one.
 const handlerName = "charge"
 
+// crowd is how many copies make sure that two of them are in flight: one
+// subscription of Redis Streams takes three, two of them in advance.
+const crowd = 4
+
 // rig is one consumer process as far as Watermill is concerned: a router, its
 // handlers, and the instances of the middleware between them.
 type rig struct {
@@ -205,6 +209,15 @@ func (r *rig) await(what string, is func() bool) {
 func (r *rig) awaitAcks(n int) {
 	r.t.Helper()
 	r.await("all messages are acked", func() bool { return r.ledger.counts().acked >= n })
+}
+
+// awaitCrowd waits until a crowd's first copy runs and another waits for it.
+func (r *rig) awaitCrowd() {
+	r.t.Helper()
+	r.await("two copies are in flight", func() bool {
+		c := r.ledger.counts()
+		return c.delivered >= 2 && c.runs > 0
+	})
 }
 
 // eachOnce checks that every published job had one effect.

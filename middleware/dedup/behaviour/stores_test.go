@@ -118,3 +118,6 @@ func stateOf(t *testing.T, s store.Store, scope, job string) store.State {
 	noError(t, err)
 	return state
 }
+
+// Namespace is the inner store's.
+func (s *interposed) Namespace() string { return s.Store.(store.Namespacer).Namespace() }
