@@ -1,0 +1,111 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/watermill-dedup/watermill-dedup/store"
+)
+
+// Bench measures what the middleware asks of a store, with 1, 20 and 64
+// goroutines: a first copy (Claim and Complete), a copy that meets done and a
+// copy that meets a held claim.
+func Bench(b *testing.B, factory Factory) {
+	for _, goroutines := range []int{1, 20, 64} {
+		for _, m := range measures {
+			b.Run(fmt.Sprintf("%s/goroutines=%d", m.name, goroutines), func(b *testing.B) {
+				s := factory(b).Store
+				if err := m.prepare(s); err != nil {
+					b.Fatal(err)
+				}
+				b.ReportAllocs()
+				b.ResetTimer()
+				if err := share(b.N, goroutines, func(i int) error { return m.copy(s, i) }); err != nil {
+					b.Fatal(err)
+				}
+			})
+		}
+	}
+}
+
+type measure struct {
+	name    string
+	prepare func(store.Store) error
+	copy    func(s store.Store, i int) error
+}
+
+var measures = []measure{
+	{
+		name:    "FirstCopy",
+		prepare: func(store.Store) error { return nil },
+		copy: func(s store.Store, i int) error {
+			key := store.Key{Scope: "bench", ID: strconv.Itoa(i)}
+			c, err := s.Claim(context.Background(), key, "a", time.Minute)
+			if err != nil || c.State != store.Acquired {
+				return fmt.Errorf("Claim answered %s: %w", c.State, err)
+			}
+			_, err = s.Complete(context.Background(), key, "a", time.Minute)
+			return err
+		},
+	},
+	{
+		name: "Duplicate",
+		prepare: func(s store.Store) error {
+			_, err := s.Complete(context.Background(), job, "a", time.Hour)
+			return err
+		},
+		copy: func(s store.Store, _ int) error {
+			c, err := s.Claim(context.Background(), job, "b", time.Minute)
+			if err != nil || c.State != store.Done {
+				return fmt.Errorf("Claim answered %s: %w", c.State, err)
+			}
+			return nil
+		},
+	},
+	{
+		name: "Held",
+		prepare: func(s store.Store) error {
+			_, err := s.Claim(context.Background(), job, "a", time.Hour)
+			return err
+		},
+		copy: func(s store.Store, _ int) error {
+			c, err := s.Claim(context.Background(), job, "b", time.Minute)
+			if err != nil || c.State != store.Held {
+				return fmt.Errorf("Claim answered %s: %w", c.State, err)
+			}
+			return nil
+		},
+	},
+}
+
+// share calls f for 0 to n-1 from a number of goroutines and returns an error
+// of one of them.
+func share(n, goroutines int, f func(i int) error) error {
+	var next atomic.Int64
+	var failed atomic.Pointer[error]
+	var wg sync.WaitGroup
+	for range goroutines {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				if err := f(i); err != nil {
+					failed.Store(&err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
