@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"math/rand/v2"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
@@ -27,6 +28,14 @@ type delivery struct {
 }
 
 type deliveryKey struct{}
+
+// newToken returns 128 random bits. They need to be unique, not secret.
+func newToken() string {
+	var token [16]byte
+	binary.NativeEndian.PutUint64(token[:8], rand.Uint64())
+	binary.NativeEndian.PutUint64(token[8:], rand.Uint64())
+	return hex.EncodeToString(token[:])
+}
 
 // deliveryFrom returns the innermost delivery of msg, or nil. A context that
 // was carried over from another message does not count, or a message published

@@ -2,7 +2,6 @@ package dedup
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"time"
 
@@ -75,7 +74,7 @@ func (p *pass) run() ([]*message.Message, error) {
 		// same database then meets its own claim, not a stranger's.
 		p.delivery.token = outer.token
 	} else {
-		p.delivery.token = rand.Text()
+		p.delivery.token = newToken()
 	}
 
 	switch p.d.mode {
@@ -123,8 +122,7 @@ func (p *pass) runUnclaimed(outcome Outcome) ([]*message.Message, error) {
 
 // runHandler runs the wrapped handler and takes its time.
 func (p *pass) runHandler() ([]*message.Message, error) {
-	start := time.Now()
-	defer func() { p.ran = time.Since(start) }()
+	defer func() { p.ran = time.Since(p.arrived) - p.claimed }()
 	return p.h(p.msg)
 }
 
