@@ -16,6 +16,7 @@ import (
 // again, and the payment service recognises the second call by its key.
 func ExampleIdempotencyKey() {
 	s := newService()
+	router, sub := s.router, s.pubSub
 	st, err := memstore.New("billing", memstore.Config{})
 	if err != nil {
 		panic(err)
@@ -24,7 +25,7 @@ func ExampleIdempotencyKey() {
 	if err != nil {
 		panic(err)
 	}
-	s.router.AddMiddleware(d.Middleware)
+	router.AddMiddleware(d.Middleware)
 
 	charged := map[string]bool{}
 	charge := func(key string) error {
@@ -36,7 +37,7 @@ func ExampleIdempotencyKey() {
 		fmt.Println("charged:", key[:12])
 		return errors.New("no answer within 10 s")
 	}
-	s.router.AddConsumerHandler("charges", "orders", s.pubSub, func(msg *message.Message) error {
+	router.AddConsumerHandler("charges", "orders", sub, func(msg *message.Message) error {
 		return charge(dedup.IdempotencyKey(msg.Context()))
 	})
 

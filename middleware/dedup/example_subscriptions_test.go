@@ -23,14 +23,13 @@ func ExampleSubscriptions() {
 	}
 }
 
-const (
-	handlers      = 20
-	subscriptions = 2 * handlers // work for every handler while copies wait
-	replicas      = 3
-	maxIdle       = time.Minute // then a dead replica's messages are taken over
-)
-
 func serveReceipts(ctx context.Context, logger watermill.LoggerAdapter) error {
+	const (
+		handlers      = 20
+		subscriptions = 2 * handlers // work for every handler while copies wait
+		replicas      = 3
+		maxIdle       = time.Minute // then a dead replica's messages are taken over
+	)
 	options := redis.Options{Addr: "localhost:6379"}
 	st, err := redisstore.Open(&options, "billing") // a client of its own
 	if err != nil {
