@@ -20,7 +20,9 @@ const (
 
 // server is what Redis and Postgres have in common.
 type server struct {
-	name   string // for errors	// output returns what the server printed, to explain a failed start.
+	name string // for errors
+
+	// output returns what the server printed, to explain a failed start.
 	output func() []byte
 
 	// run starts the server's process.
