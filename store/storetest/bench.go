@@ -97,7 +97,8 @@ func share(n, goroutines int, f func(i int) error) error {
 					return
 				}
 				if err := f(i); err != nil {
-					failed.Store(&err)
+					first := err // only a failure is worth an allocation
+					failed.Store(&first)
 					return
 				}
 			}
