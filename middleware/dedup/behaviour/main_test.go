@@ -18,5 +18,19 @@ func TestMain(m *testing.M) {
 	if !chosen {
 		_ = flag.Set("test.parallel", waiting)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(unhurried{m})
+}
+
+// unhurried gives Redis Streams subscriptions time to end: a closed one sleeps
+// half a second first, longer than goleak waits.
+type unhurried struct{ *testing.M }
+
+func (m unhurried) Run() int {
+	code := m.M.Run()
+	for range 5 {
+		if goleak.Find() == nil {
+			break
+		}
+	}
+	return code
 }

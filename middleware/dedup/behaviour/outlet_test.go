@@ -1,12 +1,15 @@
 package behaviour_test
 
 import (
+	"errors"
 	"slices"
 	"sync"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 )
+
+var errPublish = errors.New("the publisher fails on purpose")
 
 // outlet is a publisher that keeps what it published. Without a publisher
 // behind it, it only keeps.
