@@ -21,11 +21,12 @@ RACE = $$(command -v gcc >/dev/null && echo -race || echo "SKIPPED: the race det
 MODULES = $$(find . -name go.mod -not -path './.git/*' | sort | xargs -n1 dirname)
 
 .PHONY: test check unit fuzz crash prove lint bench
+.NOTPARALLEL:
 
 test:
 	@servers=$$(.ci/servers) || exit 1; \
-	$(MAKE) --no-print-directory check unit fuzz REQUIRE_SERVERS=$$servers && \
-	if [ $$servers = 1 ]; then $(MAKE) --no-print-directory crash; else echo "SKIPPED: crash runs, for want of servers"; fi
+	$(MAKE) --no-print-directory --keep-going check unit fuzz REQUIRE_SERVERS=$$servers && \
+	if [ $$servers = 1 ]; then $(MAKE) --no-print-directory crash; else echo "SKIPPED: the crash runs, for want of servers"; fi
 
 check:
 	@echo "== gofmt"
