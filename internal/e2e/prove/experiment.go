@@ -96,6 +96,17 @@ var experiments = []experiment{
 		judge:    judgeSpeed,
 	},
 	{
+		name:     "round-trips",
+		variants: []string{"-strategy leased -apart 3000"},
+		judge: func(v [][]report.Run) []finding {
+			// Two for each first copy and one for the other, which comes when
+			// all is done. A consumer's first script calls load the scripts.
+			calls := v[0][0].StoreCalls
+			return append(kept(v[0]), find(calls >= 3*jobs && calls <= 3*jobs+20,
+				"leased sends %d store calls for %d jobs and as many late copies", calls, jobs))
+		},
+	},
+	{
 		name:     "failing-handlers",
 		variants: []string{"-strategy leased", "-strategy setnx,watermill,leased -fail 0.05"},
 		rounds:   5,
