@@ -40,6 +40,9 @@ func Open(options *redis.Options, namespace string) (*Store, error) {
 	if namespace == "" {
 		return nil, store.ErrEmptyNamespace
 	}
+	if options == nil {
+		return nil, fmt.Errorf("%w: options are missing", ErrUnsuitableClient)
+	}
 	own := *options
 	own.ContextTimeoutEnabled = true
 	client := redis.NewClient(&own)
@@ -76,9 +79,9 @@ func checkClient(client redis.UniversalClient) error {
 	var honoursDeadlines bool
 	switch c := client.(type) {
 	case *redis.Client:
-		honoursDeadlines = c != nil && c.Options().ContextTimeoutEnabled
+		honoursDeadlines = c.Options().ContextTimeoutEnabled
 	case *redis.ClusterClient:
-		honoursDeadlines = c != nil && c.Options().ContextTimeoutEnabled
+		honoursDeadlines = c.Options().ContextTimeoutEnabled
 	case *redis.Ring:
 		return fmt.Errorf("%w: a Ring drops shards that are down, and the claims and done markers on them", ErrUnsuitableClient)
 	default:

@@ -21,7 +21,7 @@ func TestConformance(t *testing.T) {
 
 func harness(tb testing.TB) storetest.Harness {
 	addr := testserver.SharedRedis(tb).Addr
-	namespace := rand.Text()
+	namespace := randomNamespace()
 	s := open(tb, addr, namespace)
 	raw := newClient(tb, addr)
 	return storetest.Harness{
@@ -40,9 +40,16 @@ func harness(tb testing.TB) storetest.Harness {
 
 func BenchmarkStore(b *testing.B) { storetest.Bench(b, harness) }
 
+func randomNamespace() string { return "test-" + rand.Text() }
+
 func open(tb testing.TB, addr, namespace string) *redisstore.Store {
 	tb.Helper()
-	s, err := redisstore.Open(&redis.Options{Addr: addr}, namespace)
+	return openAs(tb, addr, "", "", namespace)
+}
+
+func openAs(tb testing.TB, addr, user, password, namespace string) *redisstore.Store {
+	tb.Helper()
+	s, err := redisstore.Open(&redis.Options{Addr: addr, Username: user, Password: password}, namespace)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,0 +1,156 @@
+package redisstore_test
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/watermill-dedup/watermill-dedup/internal/testserver"
+	"github.com/watermill-dedup/watermill-dedup/store"
+)
+
+func TestValues(t *testing.T) {
+	t.Parallel()
+	addr := testserver.SharedRedis(t).Addr
+	raw := newClient(t, addr)
+	namespace := randomNamespace()
+	s := open(t, addr, namespace)
+	ctx := t.Context()
+	name := "dedup:" + namespace + ":consumer:job-1"
+
+	expect := func(pattern string, ttl time.Duration) {
+		t.Helper()
+		value, err := raw.Get(ctx, name).Result()
+		if err != nil || !regexp.MustCompile(pattern).MatchString(value) {
+			t.Errorf("value is %q, %v, want it to match %s", value, err, pattern)
+		}
+		if got := raw.PTTL(ctx, name).Val(); got > ttl || got < ttl-time.Minute {
+			t.Errorf("time to live is %s, want nearly %s", got, ttl)
+		}
+	}
+
+	if _, err := s.Claim(ctx, job, strings.Repeat("long token ", 100), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	expect(`^1C[0-9]{15}[A-Za-z0-9_-]{22}$`, time.Hour)
+	if _, err := s.Complete(ctx, job, "b", 24*time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	expect(`^1D[0-9]{15}$`, 24*time.Hour)
+
+	c, err := s.Claim(ctx, job, "b", time.Hour)
+	if err != nil || c.State != store.Done || time.Since(c.At).Abs() > time.Minute {
+		t.Errorf("got %s at %s, %v, want done just now", c.State, c.At, err)
+	}
+}
+
+// What is written by hand, by an operator or by another version, is read as
+// the rules say.
+func TestOddValues(t *testing.T) {
+	t.Parallel()
+	addr := testserver.SharedRedis(t).Addr
+	raw := newClient(t, addr)
+	namespace := randomNamespace()
+	s := open(t, addr, namespace)
+	ctx := t.Context()
+
+	const past, future = "000000000001000", "099999999999999"
+	owner := strings.Repeat("o", 22)
+	for value, want := range map[string]store.State{
+		"1C" + future + owner:       store.Held,
+		"1C" + past + owner:         store.Acquired, // its expiry was taken away
+		"1C" + future + owner + "x": store.Held,
+		"1C" + past + owner + "x":   store.Held,
+		"1C" + past:                 store.Held,
+		"1Cnotanumber0000" + owner:  store.Held,
+		"2C" + past + owner:         store.Held,
+		"1X" + past + owner:         store.Held,
+		"":                          store.Held,
+		"1":                         store.Held,
+		"D":                         store.Held,
+		"1D":                        store.Done,
+		"1D" + past:                 store.Done,
+		"1Dnotanumber":              store.Done,
+		"2D" + past:                 store.Done,
+		"\xffD\x00\x01":             store.Done,
+	} {
+		key := store.Key{Scope: "odd", ID: value}
+		name := "dedup:" + namespace + ":odd:" + value
+		if err := raw.Set(ctx, name, value, time.Minute).Err(); err != nil {
+			t.Fatal(err)
+		}
+		c, err := s.Claim(ctx, key, "a", time.Minute)
+		if err != nil || c.State != want {
+			t.Errorf("claim of %q: got %s, %v, want %s", value, c.State, err, want)
+		}
+		wantAt := time.Time{}
+		if value == "1D"+past {
+			wantAt = time.UnixMilli(1000)
+		}
+		if !c.At.Equal(wantAt) {
+			t.Errorf("claim of %q: done at %s, want %s", value, c.At, wantAt)
+		}
+	}
+
+	// Another program's key is an error, never a free key.
+	if err := raw.LPush(ctx, "dedup:"+namespace+":odd:list", "x").Err(); err != nil {
+		t.Fatal(err)
+	}
+	key := store.Key{Scope: "odd", ID: "list"}
+	for name, call := range map[string]func(context.Context) error{
+		"Claim":    func(ctx context.Context) error { _, err := s.Claim(ctx, key, "a", time.Minute); return err },
+		"Renew":    func(ctx context.Context) error { _, err := s.Renew(ctx, key, "a", time.Minute); return err },
+		"Complete": func(ctx context.Context) error { _, err := s.Complete(ctx, key, "a", time.Minute); return err },
+		"Release":  func(ctx context.Context) error { _, err := s.Release(ctx, key, "a"); return err },
+	} {
+		if err := call(ctx); err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
+			t.Errorf("%s of a list: got %v, want an error", name, err)
+		}
+	}
+}
+
+// The server needs no permission beyond those README.md lists.
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	addr := testserver.SharedRedis(t).Addr
+	admin := newClient(t, addr)
+	namespace := randomNamespace()
+	args := []any{"ACL", "SETUSER", namespace, "on", ">secret"}
+	for rule := range strings.FieldsSeq(strings.ReplaceAll(aclRules, "billing", namespace)) {
+		args = append(args, rule)
+	}
+	if err := admin.Do(t.Context(), args...).Err(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { admin.Do(context.Background(), "ACL", "DELUSER", namespace) })
+
+	s := openAs(t, addr, namespace, "secret", namespace)
+	ctx := t.Context()
+	for range 2 { // EVAL the first time, EVALSHA the second
+		if _, err := s.Claim(ctx, job, "a", time.Minute); err != nil {
+			t.Error(err)
+		}
+		if _, err := s.Renew(ctx, job, "a", time.Minute); err != nil {
+			t.Error(err)
+		}
+		if _, err := s.Release(ctx, job, "a"); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := s.Complete(ctx, job, "a", time.Minute); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Check(ctx); err != nil {
+		t.Error(err)
+	}
+
+	elsewhere := openAs(t, addr, namespace, "secret", "somebody-else")
+	secret := store.Key{Scope: "consumer", ID: "jane.doe@example.com"}
+	if _, err := elsewhere.Claim(ctx, secret, "a", time.Minute); err == nil || strings.Contains(err.Error(), secret.ID) {
+		t.Errorf("a key without permission: got %v, want an error that does not show it", err)
+	}
+}
+
+const aclRules = `~dedup:billing:* +evalsha +eval +get +set +del +time +info`
