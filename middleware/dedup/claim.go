@@ -19,6 +19,10 @@ func (p *pass) claim() (store.State, error) {
 	var wait backoff
 	for {
 		state, err := p.claimOnce(p.d.cfg.Lease)
+		if state == store.Acquired && time.Since(p.sent) >= p.d.cfg.Lease {
+			// The process stood still meanwhile; somebody may have overtaken.
+			continue
+		}
 		if err == nil && state != store.Held {
 			return state, nil
 		}

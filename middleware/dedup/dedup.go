@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -109,8 +110,8 @@ func (d *Dedup) Middleware(h message.HandlerFunc) message.HandlerFunc {
 
 // Close ends the waiting of copies, which are nacked, and waits until the jobs
 // whose messages the router has published are recorded as done. Call it after
-// the router's Close, which does not wait for that step. Messages that arrive
-// later are nacked.
+// the router's Close, which does not wait for that step. A message that still
+// arrives is handled as before, but waits for nothing.
 //
 // When ctx ends first, Close gives up what is left, which may run again, and
 // returns an error that wraps ctx's. It may be called more than once.
@@ -130,6 +131,18 @@ func (d *Dedup) Close(ctx context.Context) error {
 	d.abandonOnce.Do(func() { close(d.abandon) })
 	<-idle
 	return fmt.Errorf("could not record the jobs of %d messages as done: %w", left, context.Cause(ctx))
+}
+
+// pauseAfterClose slows down a message that is nacked because of Close: a
+// router that is still open would get it back at once, over and over.
+func pauseAfterClose(ctx context.Context) {
+	timer := time.NewTimer(spinPause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-closingFrom(ctx):
+	}
 }
 
 // storeContext returns a context for one call to the store. parent's values

@@ -138,6 +138,46 @@ func TestClaimWithALostAnswerIsGivenBack(t *testing.T) {
 	})
 }
 
+// A process that stood still between the claim's request and its answer asks
+// again before it runs the handler.
+func TestClaimThatExpiredOnItsWayIsAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newHookedStore(t)
+		d, seen := newTestDedup(t, s, testConfig())
+		s.hook(nil, func(_ context.Context, op string) error {
+			if op == "claim" && s.called("claim") == 1 {
+				time.Sleep(3 * time.Second)
+			}
+			return nil
+		})
+		h := d.Middleware(func(msg *message.Message) ([]*message.Message, error) {
+			return nil, msg.Context().Err()
+		})
+		if _, err := h(newCopy("1")); err != nil || s.called("claim") != 2 {
+			t.Errorf("returned %v with calls %v", err, s.calls)
+		}
+		seen.want(t, Processed)
+	})
+}
+
+func TestCopyThatArrivesAfterCloseDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newHookedStore(t)
+		d, seen := newTestDedup(t, s, testConfig())
+		closeDedup(t, d)
+		if _, err := s.Store.Claim(t.Context(), store.Key{Scope: "test", ID: "1"}, "another", time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		msg := newCopy("1")
+		runs := 0
+		if _, err := d.Middleware(counting(&runs))(msg); err != nil || !nacked(msg) || time.Since(start) != 100*time.Millisecond {
+			t.Errorf("returned %v after %s, nacked %t; want a nack that does not spin", err, time.Since(start), nacked(msg))
+		}
+		seen.want(t, Held)
+	})
+}
+
 func TestFailOpenRunsAndRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newHookedStore(t)

@@ -52,6 +52,7 @@ func waitForSlot(slots chan struct{}, msg *message.Message) bool {
 	case <-ctx.Done():
 	case <-closingFrom(ctx):
 	case <-deliveryFrom(msg).dedupClosed():
+		pauseAfterClose(ctx)
 	}
 	deliveryFrom(msg).turnAway()
 	return false

@@ -11,9 +11,9 @@ import (
 	"github.com/watermill-dedup/watermill-dedup/store"
 )
 
-// missingKeyPause keeps a router without a poison queue from spinning on a
-// message that has no key: most subscribers redeliver at once.
-const missingKeyPause = 100 * time.Millisecond
+// spinPause is how long a message is kept that goes back for a reason that will
+// not pass by itself: most subscribers redeliver at once, and would spin.
+const spinPause = 100 * time.Millisecond
 
 // pass is one message on its way through the middleware. It belongs to the
 // goroutine that runs it, and then to the one that completes it on ack.
@@ -109,7 +109,7 @@ func (p *pass) missingKey(err error) ([]*message.Message, error) {
 			return nil, nil
 		}
 	}
-	p.pause(missingKeyPause)
+	p.pause(spinPause)
 	p.end(MissingKey)
 	return nil, fmt.Errorf("could not tell which job the message is: %w", err)
 }
@@ -144,6 +144,7 @@ func (p *pass) pause(d time.Duration) bool {
 	case <-p.ctx.Done():
 	case <-closingFrom(p.ctx):
 	case <-p.d.closing:
+		pauseAfterClose(p.ctx)
 	}
 	return false
 }

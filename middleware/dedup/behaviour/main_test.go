@@ -1,9 +1,11 @@
 package behaviour_test
 
 import (
+	"context"
 	"flag"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 )
 
@@ -18,8 +20,13 @@ func TestMain(m *testing.M) {
 	if !chosen {
 		_ = flag.Set("test.parallel", waiting)
 	}
+	redis.SetLogger(quiet{}) // it logs every connection that a test has cut
 	goleak.VerifyTestMain(unhurried{m})
 }
+
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
 
 // unhurried gives Redis Streams subscriptions time to end: a closed one sleeps
 // half a second first, longer than goleak waits.

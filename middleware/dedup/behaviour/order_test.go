@@ -2,14 +2,12 @@ package behaviour_test
 
 import (
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 
-	"github.com/watermill-dedup/watermill-dedup/internal/testserver"
 	"github.com/watermill-dedup/watermill-dedup/middleware/dedup"
 	"github.com/watermill-dedup/watermill-dedup/store"
 )
@@ -117,7 +115,7 @@ func TestNothingIsPoisonedWhileRedisHangs(t *testing.T) {
 	} {
 		t.Run(order, func(t *testing.T) {
 			onEveryPubSub(t, func(t *testing.T, ps *pubSub) {
-				server := testserver.NewRedis(t, testserver.RedisOptions{})
+				server := newHungRedis(t)
 				r := newRig(t, ps)
 				r.store = openRedisStore(t, server.Addr, "behaviour")
 				d := r.leased(func(c *dedup.Config) {
@@ -131,11 +129,11 @@ func TestNothingIsPoisonedWhileRedisHangs(t *testing.T) {
 				r.run()
 				names := append(jobs("j", 10), "slow")
 				r.publish(1, names...)
-				noError(t, server.Signal(syscall.SIGSTOP))
+				server.hang()
 				r.publish(1, names...)
 				r.publish(1, broken)
 				time.Sleep(time.Second) // the outage
-				noError(t, server.Signal(syscall.SIGCONT))
+				server.resume()
 				r.awaitAcks(2*len(names) + 1)
 
 				missing, duplicates := r.ledger.wrong()
