@@ -75,8 +75,8 @@ func (i *instance) only(t *testing.T, allowed ...dedup.Outcome) {
 	for _, o := range allowed {
 		total += i.count(o)
 	}
-	if passes, observed := i.sums(); total != observed || observed != passes {
-		t.Errorf("%d of %d passes ended as %v, want all (all: %s)", total, passes, allowed, i)
+	if _, observed := i.sums(); total != observed {
+		t.Errorf("%d of %d passes ended as %v, want all (all: %s)", total, observed, allowed, i)
 	}
 }
 

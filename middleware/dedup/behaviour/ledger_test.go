@@ -18,7 +18,7 @@ type ledger struct {
 	published map[string]int // copies by job
 	effects   map[string]int
 	runs      map[string]int
-	delivered int
+	delivered map[string]int
 	acked     int
 	nacked    int
 	// undone are the jobs of which a copy was acked before any effect.
@@ -30,6 +30,7 @@ func newLedger() *ledger {
 		published: map[string]int{},
 		effects:   map[string]int{},
 		runs:      map[string]int{},
+		delivered: map[string]int{},
 		undone:    map[string]bool{},
 	}
 }
@@ -58,7 +59,7 @@ type counts struct{ delivered, acked, nacked, runs, effects int }
 func (l *ledger) counts() counts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return counts{l.delivered, l.acked, l.nacked, sum(l.runs), sum(l.effects)}
+	return counts{sum(l.delivered), l.acked, l.nacked, sum(l.runs), sum(l.effects)}
 }
 
 // wrong returns how many jobs had no effect, and how many effects there were
@@ -107,8 +108,9 @@ func (w witness) Subscribe(ctx context.Context, topic string) (<-chan *message.M
 	go func() {
 		defer close(out)
 		for msg := range in {
-			w.ledger.note(func(l *ledger) { l.delivered++ })
-			go w.watch(msg, msg.Metadata.Get(jobField))
+			job := msg.Metadata.Get(jobField)
+			w.ledger.note(func(l *ledger) { l.delivered[job]++ })
+			go w.watch(msg, job)
 			select {
 			case out <- msg:
 			case <-ctx.Done():

@@ -9,16 +9,16 @@ import (
 	"go.uber.org/goleak"
 )
 
-// waiting is how many tests run at a time. They wait far more than they
+// atATime is how many tests run at a time. They wait far more than they
 // compute, so the number of cores would be a poor limit.
-const waiting = "24"
+const atATime = "24"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
 	chosen := false
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
 	if !chosen {
-		_ = flag.Set("test.parallel", waiting)
+		_ = flag.Set("test.parallel", atATime)
 	}
 	redis.SetLogger(quiet{}) // it logs every connection that a test has cut
 	goleak.VerifyTestMain(unhurried{m})
