@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
@@ -19,6 +20,7 @@ type instance struct {
 	passes     int
 	outcomes   map[dedup.Outcome]int
 	ackedEarly int
+	longest    time.Duration // wait for a claim
 	// unrestored counts the passes after which the message had not got its
 	// context back.
 	unrestored int
@@ -28,6 +30,7 @@ func (i *instance) ObservePass(p dedup.Pass) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.outcomes[p.Outcome]++
+	i.longest = max(i.longest, p.Waited)
 	if p.AckedEarly {
 		i.ackedEarly++
 	}

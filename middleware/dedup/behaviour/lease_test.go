@@ -20,14 +20,14 @@ func TestHandlerSlowerThanItsLeaseRunsOnce(t *testing.T) {
 	onEveryPubSub(t, func(t *testing.T, ps *pubSub) {
 		ps.maxIdle = time.Second
 		shape := func(c *dedup.Config) {
-			c.Lease = time.Second
+			c.Lease = 2 * time.Second
 			c.HeldWait = 300 * time.Millisecond
 		}
 		first := newRig(t, ps)
-		first.consume(first.work(4*time.Second), first.leased(shape).wrap)
+		first.consume(first.work(5*time.Second), first.leased(shape).wrap)
 		first.run()
 		other := first.successor()
-		other.consume(other.work(4*time.Second), other.leased(shape).wrap)
+		other.consume(other.work(5*time.Second), other.leased(shape).wrap)
 		other.run()
 		first.publish(crowd, "a")
 		first.await("a copy is acked", func() bool { return first.ledger.counts().acked > 0 })
@@ -73,13 +73,16 @@ func TestHungRedisCancelsEveryHandlerWithinItsLease(t *testing.T) {
 		var mu sync.Mutex
 		var cancelled []time.Time
 		var hung atomic.Bool
+		var running atomic.Int64
 		r.consume(func(msg *message.Message) error {
 			job, _ := r.start(msg)
 			if hung.Load() {
 				r.ledger.effect(job)
 				return nil
 			}
+			running.Add(1)
 			<-msg.Context().Done()
+			running.Add(-1)
 			mu.Lock()
 			defer mu.Unlock()
 			cancelled = append(cancelled, time.Now())
@@ -92,12 +95,11 @@ func TestHungRedisCancelsEveryHandlerWithinItsLease(t *testing.T) {
 		r.publish(1, jobs("j", 4*handlers)...)
 		r.await("handlers run", func() bool { return r.ledger.counts().runs >= handlers })
 		time.Sleep(lease) // so that leases are being renewed
-		running := r.ledger.counts().runs
 
 		late := &lateness{stop: make(chan struct{})}
 		go late.watch()
 		server.hang()
-		stopped := time.Now()
+		stopped, ran := time.Now(), int(running.Load())
 		time.Sleep(3 * time.Second) // the outage
 		hung.Store(true)
 		server.resume()
@@ -105,8 +107,8 @@ func TestHungRedisCancelsEveryHandlerWithinItsLease(t *testing.T) {
 
 		mu.Lock()
 		limit := lease*11/10 + time.Duration(late.worst.Load())
-		if len(cancelled) != running {
-			t.Errorf("%d of %d handlers were cancelled", len(cancelled), running)
+		if len(cancelled) != ran || ran < handlers {
+			t.Errorf("%d of %d handlers were cancelled", len(cancelled), ran)
 		}
 		for _, at := range cancelled {
 			if took := at.Sub(stopped); took > limit {
@@ -120,8 +122,8 @@ func TestHungRedisCancelsEveryHandlerWithinItsLease(t *testing.T) {
 		if errs := r.routerLogs.errorsWith("Handler returned error"); len(errs) > 0 {
 			t.Errorf("handlers that lost their lease left with an error: %s", errs[0])
 		}
-		if got := d.count(dedup.LeaseLost); got != running {
-			t.Errorf("%d handlers lost their lease, counted %d", running, got)
+		if got := d.count(dedup.LeaseLost); got != ran {
+			t.Errorf("%d handlers lost their lease, counted %d", ran, got)
 		}
 	})
 }
@@ -150,5 +152,39 @@ func TestLostLeaseRecordsASuccess(t *testing.T) {
 		if got := stateOf(t, ps.store, handlerName, "a"); got != store.Done {
 			t.Errorf("the job is %s, want done", got)
 		}
+	})
+}
+
+// disowning answers every renewal as if somebody else had taken the claim.
+type disowning struct{ *interposed }
+
+func (disowning) Renew(context.Context, store.Key, string, time.Duration) (store.State, error) {
+	return store.Held, nil
+}
+
+func TestClaimTakenByAnotherCancelsTheHandlerAtOnce(t *testing.T) {
+	onEveryPubSub(t, func(t *testing.T, ps *pubSub) {
+		r := newRig(t, ps)
+		r.store = &disowning{&interposed{Store: r.store}}
+		const lease = 6 * time.Second
+		d := r.leased(func(c *dedup.Config) { c.Lease = lease })
+		r.consume(func(msg *message.Message) error {
+			job, _ := r.start(msg)
+			started := time.Now()
+			<-msg.Context().Done()
+			if took := time.Since(started); took > lease*3/4 {
+				t.Errorf("the handler was cancelled after %s, want with the first renewal", took)
+			}
+			if cause := context.Cause(msg.Context()); !errors.Is(cause, dedup.ErrLeaseLost) {
+				t.Errorf("the handler's context was cancelled because %v, want ErrLeaseLost", cause)
+			}
+			r.ledger.effect(job)
+			return nil
+		}, d.wrap)
+		r.run()
+		r.publish(1, "a")
+		r.awaitAcks(1)
+		r.eachOnce()
+		d.expect(t, map[dedup.Outcome]int{dedup.LeaseLost: 1})
 	})
 }

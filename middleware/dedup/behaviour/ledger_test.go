@@ -21,7 +21,11 @@ type ledger struct {
 	delivered map[string]int
 	acked     int
 	nacked    int
-	// undone are the jobs of which a copy was acked before any effect.
+	// recorded are the jobs known to be done in the store; nil if the test
+	// does not watch that.
+	recorded map[string]bool
+	// undone are the jobs of which a copy was acked too early: before any
+	// effect, or before the record.
 	undone map[string]bool
 }
 
@@ -128,7 +132,7 @@ func (w witness) watch(msg *message.Message, job string) {
 	case <-msg.Acked():
 		w.ledger.note(func(l *ledger) {
 			l.acked++
-			if l.effects[job] == 0 {
+			if l.effects[job] == 0 || l.recorded != nil && !l.recorded[job] {
 				l.undone[job] = true
 			}
 		})

@@ -59,14 +59,14 @@ func TestInnerInstanceThatNacksLeavesTheOuterUndone(t *testing.T) {
 		outer := r.leased()
 		inner := r.leased(stepScope, func(c *dedup.Config) { c.HeldWait = 150 * time.Millisecond })
 		r.consume(r.work(0), outer.wrap, inner.wrap)
-		const lease = time.Second
-		claimElsewhere(t, r.store, handlerName+"/step", "a", lease)
+		claimElsewhere(t, r.store, handlerName+"/step", "a", time.Minute)
 		r.run()
 		r.publish(1, "a")
 		r.await("the inner instance has nacked", func() bool { return r.ledger.counts().nacked >= 1 })
 		if got := stateOf(t, r.store, handlerName, "a"); got == store.Done {
 			t.Error("the outer instance recorded a job that an inner one had sent back")
 		}
+		releaseElsewhere(t, r.store, handlerName+"/step", "a")
 		r.awaitAcks(1)
 
 		r.eachOnce()

@@ -16,6 +16,7 @@ func underLoad(t *testing.T, r *rig, away func()) {
 	t.Helper()
 	const handler = 30 * time.Millisecond
 	r.subscriptions = 20
+	r.checkRecords()
 	d := r.leased(func(c *dedup.Config) {
 		c.Lease = 3 * time.Second
 		c.HeldWait = 2 * time.Second

@@ -31,8 +31,9 @@ func TestOutputsAreRecordedOnlyOnceTheyArePublished(t *testing.T) {
 		d := r.leased(func(c *dedup.Config) {
 			// Long enough for copies to be sent back, and for the lease to end
 			// if it were not renewed.
-			c.Lease = time.Second
+			c.Lease = 2 * time.Second
 			c.HeldWait = 150 * time.Millisecond
+			c.StoreTimeout = time.Second
 		})
 		publishing := r.gate()
 		var begun atomic.Int64
@@ -48,7 +49,7 @@ func TestOutputsAreRecordedOnlyOnceTheyArePublished(t *testing.T) {
 		r.run()
 		r.publish(crowd, "a")
 		r.await("the output is being published", func() bool { return begun.Load() == 1 })
-		for limit := time.Now().Add(1500 * time.Millisecond); time.Now().Before(limit); time.Sleep(50 * time.Millisecond) {
+		for limit := time.Now().Add(3 * time.Second); time.Now().Before(limit); time.Sleep(50 * time.Millisecond) {
 			if got := stateOf(t, r.store, handlerName, "a"); got != store.Held {
 				t.Fatalf("while its output is being published the job is %s, want held", got)
 			}

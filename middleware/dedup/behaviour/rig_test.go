@@ -256,11 +256,14 @@ func (r *rig) closeNow() {
 		i.verify(r.t)
 	}
 	_ = r.publisher.Close()
+	if lines := r.logs.errorsWith(""); r.t.Failed() && len(lines) > 0 {
+		r.t.Logf("the middleware logged: %q", lines)
+	}
 	if lines := r.logs.linesWith(secret); len(lines) > 0 {
 		r.t.Errorf("a business key was logged: %s", lines[0])
 	}
 	if jobs := r.ledger.ackedUndone(); len(jobs) > 0 && !r.acksUndone {
-		r.t.Errorf("acked before any effect: %v", jobs)
+		r.t.Errorf("acked before they were done: %v", jobs)
 	}
 }
 

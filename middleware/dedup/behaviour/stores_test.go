@@ -110,6 +110,13 @@ func claimElsewhere(t *testing.T, s store.Store, scope, job string, lease time.D
 	}
 }
 
+// releaseElsewhere ends such a claim.
+func releaseElsewhere(t *testing.T, s store.Store, scope, job string) {
+	t.Helper()
+	_, err := s.Release(t.Context(), store.Key{Scope: scope, ID: secret + job}, "another process")
+	noError(t, err)
+}
+
 // stateOf returns the state of a job as another process would see it. It
 // leaves nothing behind.
 func stateOf(t *testing.T, s store.Store, scope, job string) store.State {
