@@ -73,23 +73,47 @@ func (p *pass) releaseLater() {
 }
 
 // complete records the job as done. It tries once, and again until the
-// deadline as long as pause, which waits, allows.
+// deadline as long as pause, which waits, allows. From the first failure until
+// it succeeds the job is remembered: copies in this process must not run it
+// when its claim ends before its marker is written.
 func (p *pass) complete(deadline time.Time, pause func(time.Duration) bool) (store.State, error) {
+	key := p.delivery.key
 	var wait backoff
 	for attempt := 1; ; attempt++ {
 		found, err := p.completeOnce()
 		if err == nil {
-			if attempt > 1 && found == store.Done {
-				// Most likely our own marker, whose answer was lost.
+			ours := p.delivery.recorded.Swap(true)
+			if found == store.Done && (attempt > 1 || ours) {
+				// Our own marker: of an attempt whose answer was lost, or of
+				// an inner instance.
 				found = store.Acquired
 			}
+			// A copy may have claimed the key just before the marker and be
+			// about to look here.
+			p.d.unrecorded.forget(key, time.Now().Add(p.d.cfg.Lease))
 			return found, nil
+		}
+		if attempt == 1 {
+			p.remember()
 		}
 		next := wait.next()
 		if time.Until(deadline) < next || !pause(next) {
 			return 0, err
 		}
 	}
+}
+
+// remember keeps a job whose effect is not recorded, for the copies that come
+// to this process.
+func (p *pass) remember() {
+	if _, ok := p.d.unrecorded.get(p.delivery.key); ok {
+		return
+	}
+	p.d.unrecorded.add(unrecordedJob{
+		key:   p.delivery.key,
+		token: p.delivery.token,
+		until: time.Now().Add(p.d.cfg.Retention),
+	})
 }
 
 func (p *pass) completeOnce() (store.State, error) {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"math/rand/v2"
+	"sync/atomic"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
@@ -20,6 +21,9 @@ type delivery struct {
 	dedup *Dedup
 	key   store.Key
 	token string
+	// recorded is set when the key was recorded as done with this token;
+	// instances of one delivery with one key share it.
+	recorded *atomic.Bool
 
 	// turnedAway is set by Limit and by an inner instance that nacked the
 	// message without running the handler. Only the message's own goroutine
@@ -57,6 +61,16 @@ func (v *delivery) claims(s store.Store, key store.Key) bool {
 		}
 	}
 	return false
+}
+
+// recordedOf returns the flag of an instance further out with this key, or nil.
+func (v *delivery) recordedOf(key store.Key) *atomic.Bool {
+	for ; v != nil; v = v.outer {
+		if v.key == key {
+			return v.recorded
+		}
+	}
+	return nil
 }
 
 // turnAway notes that the message was nacked without its handler running.

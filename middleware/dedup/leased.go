@@ -11,11 +11,17 @@ import (
 
 // runLeased is the middleware of Leased: claim, run, record.
 func (p *pass) runLeased() ([]*message.Message, error) {
-	if job, ok := p.d.unrecorded.take(p.delivery.key); ok {
+	if job, ok := p.d.unrecorded.get(p.delivery.key); ok {
 		return p.replay(job)
 	}
 
 	state, err := p.claim()
+	if state == store.Acquired || err != nil && p.d.cfg.FailOpen {
+		// Once more: this copy may have waited since before the effect.
+		if job, ok := p.d.unrecorded.get(p.delivery.key); ok {
+			return p.replay(job)
+		}
+	}
 	switch {
 	case err != nil && p.d.cfg.FailOpen:
 		return p.runOpen()
@@ -75,7 +81,6 @@ func (p *pass) succeed(outputs []*message.Message) ([]*message.Message, error) {
 	outputs = p.came.restore(p.msg, outputs)
 	switch {
 	case err != nil:
-		p.remember()
 		p.end(Unrecorded)
 		if err := sendBack(p.msg); err != nil && len(outputs) == 0 {
 			return nil, err
@@ -165,21 +170,9 @@ func (p *pass) runOpen() (outputs []*message.Message, err error) {
 	outputs, err = p.runHandler()
 	succeeded = err == nil && !nacked(p.msg)
 	if succeeded {
-		if _, err := p.complete(time.Now(), p.pauseToRecord); err != nil {
-			p.remember()
-		}
+		_, _ = p.complete(time.Now(), p.pauseToRecord) // remembered on failure
 	}
 	return outputs, err
-}
-
-// remember keeps a job whose effect could not be recorded, for the copy that
-// comes back to this process.
-func (p *pass) remember() {
-	p.d.unrecorded.add(unrecordedJob{
-		key:   p.delivery.key,
-		token: p.delivery.token,
-		until: time.Now().Add(p.d.cfg.Retention),
-	})
 }
 
 // replay settles a message whose effect this process knows to have happened.
@@ -194,10 +187,8 @@ func (p *pass) replay(job unrecordedJob) ([]*message.Message, error) {
 	case err == nil:
 		p.end(Replayed)
 	case p.d.cfg.FailOpen:
-		p.d.unrecorded.add(job)
 		p.end(Bypassed)
 	default:
-		p.d.unrecorded.add(job)
 		return p.turnAway(StoreError)
 	}
 	return nil, nil

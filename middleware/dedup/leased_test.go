@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -223,6 +225,43 @@ func TestUnrecordedJobIsRecordedWithoutRunningAgain(t *testing.T) {
 			t.Errorf("handler ran %d times", runs)
 		}
 		seen.want(t, Unrecorded, StoreError, Replayed, Duplicate)
+	})
+}
+
+// Copies that wait since before the effect must not run it again when its
+// claim ends before its marker is written.
+func TestWaitingCopiesOfAnUnrecordedJobDoNotRunIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newHookedStore(t)
+		d, seen := newTestDedup(t, s, testConfig())
+		s.hook(failing("complete"), nil)
+		var runs atomic.Int32
+		h := d.Middleware(func(*message.Message) ([]*message.Message, error) {
+			runs.Add(1)
+			time.Sleep(100 * time.Millisecond)
+			return nil, nil
+		})
+		var copies sync.WaitGroup
+		for range 10 {
+			copies.Go(func() {
+				msg := newCopy("1")
+				for {
+					if _, err := h(msg); err != nil {
+						t.Error(err)
+					}
+					if !nacked(msg) {
+						return
+					}
+					msg = msg.Copy()
+				}
+			})
+		}
+		time.Sleep(10 * time.Second)
+		s.hook(nil, nil)
+		copies.Wait()
+		if runs.Load() != 1 {
+			t.Errorf("handler ran %d times with outcomes %v", runs.Load(), seen.all)
+		}
 	})
 }
 

@@ -23,18 +23,20 @@ func TestUnrecordedForgetsTheOldest(t *testing.T) {
 	if len(u.byKey) != maxUnrecorded || u.order.Len() != maxUnrecorded {
 		t.Errorf("keeps %d keys in a list of %d", len(u.byKey), u.order.Len())
 	}
-	if _, ok := u.take(key(0)); ok {
+	if _, ok := u.get(key(0)); ok {
 		t.Error("the oldest is still there")
 	}
-	if _, ok := u.take(key(1)); !ok {
+	if _, ok := u.get(key(1)); !ok {
 		t.Error("a younger one is gone")
 	}
-	if _, ok := u.take(key(1)); ok {
-		t.Error("one job was taken twice")
+	u.forget(key(1), time.Now().Add(2*time.Hour))
+	if job, ok := u.get(key(1)); !ok || time.Until(job.until) > time.Hour {
+		t.Error("forgetting prolonged the memory")
 	}
-	u.add(unrecordedJob{key: key(0), until: time.Now()})
-	if _, ok := u.take(key(0)); ok {
-		t.Error("a job is remembered beyond its retention")
+	u.forget(key(1), time.Now())
+	u.forget(key(0), time.Now())
+	if _, ok := u.get(key(1)); ok || len(u.byKey) != maxUnrecorded-1 {
+		t.Error("a job is remembered beyond its time")
 	}
 }
 

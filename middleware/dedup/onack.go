@@ -54,7 +54,6 @@ func (p *pass) recordPublished() {
 	found, err := p.complete(until, p.pauseToRecord)
 	switch {
 	case err != nil:
-		p.remember()
 		p.end(Unrecorded)
 	case lost || found != store.Acquired:
 		p.end(LeaseLost)

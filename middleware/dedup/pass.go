@@ -3,6 +3,7 @@ package dedup
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -29,8 +30,9 @@ type pass struct {
 	ackedEarly            bool
 
 	delivery delivery
-	came     snapshot // from before the handler runs
-	lease    lease    // of a claimed handler
+	recorded atomic.Bool // delivery.recorded, unless an outer instance has it
+	came     snapshot    // from before the handler runs
+	lease    lease       // of a claimed handler
 	// sent is when the claim that succeeded was sent.
 	sent time.Time
 	// stray is set when a Claim ended in an error: it may still take effect.
@@ -69,12 +71,16 @@ func (p *pass) run() ([]*message.Message, error) {
 		return p.runUnclaimed(Bypassed)
 	}
 	p.delivery = delivery{outer: outer, msg: p.msg, dedup: p.d, key: key}
+	// One token a delivery: an inner instance with the same key in the same
+	// database then meets its own claim, not a stranger's.
 	if outer != nil {
-		// One token a delivery: an inner instance with the same key in the
-		// same database then meets its own claim, not a stranger's.
 		p.delivery.token = outer.token
+		p.delivery.recorded = outer.recordedOf(key)
 	} else {
 		p.delivery.token = newToken()
+	}
+	if p.delivery.recorded == nil {
+		p.delivery.recorded = &p.recorded
 	}
 
 	switch p.d.mode {

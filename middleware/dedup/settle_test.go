@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -210,7 +211,7 @@ func TestAttachedTwice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newHookedStore(t)
-			outer, _ := newTestDedup(t, s, testConfig())
+			outer, seen := newTestDedup(t, s, testConfig())
 			runs := 0
 			h := outer.Middleware(inner(t, s, outer).Middleware(counting(&runs)))
 			for range 2 {
@@ -221,6 +222,9 @@ func TestAttachedTwice(t *testing.T) {
 			}
 			if runs != 1 {
 				t.Errorf("handler ran %d times", runs)
+			}
+			if slices.Contains(seen.all, LeaseLost) {
+				t.Errorf("outcomes are %v: the inner instance's marker passed for a stranger's", seen.all)
 			}
 		})
 	}

@@ -18,12 +18,13 @@ type unrecordedJob struct {
 	key store.Key
 	// token is that of the claim the job ran under, which may still stand.
 	token string
-	// until is the effect's time plus the retention.
+	// until is when the job is forgotten.
 	until time.Time
 }
 
-// unrecorded remembers such jobs until a copy comes back and they can be
-// recorded. The zero value is ready.
+// unrecorded remembers such jobs, so that a copy that comes back to this
+// process records them without running the handler again. The zero value is
+// ready.
 type unrecorded struct {
 	mu    sync.Mutex
 	byKey map[store.Key]*list.Element
@@ -40,22 +41,38 @@ func (u *unrecorded) add(job unrecordedJob) {
 	if old, ok := u.byKey[job.key]; ok {
 		u.order.Remove(old)
 	} else if len(u.byKey) >= maxUnrecorded {
-		oldest := u.order.Front()
-		delete(u.byKey, u.order.Remove(oldest).(unrecordedJob).key)
+		delete(u.byKey, u.order.Remove(u.order.Front()).(unrecordedJob).key)
 	}
 	u.byKey[job.key] = u.order.PushBack(job)
 }
 
-// take removes and returns the job of key, so that only one copy at a time
-// works on it; the caller adds it again if it could not be recorded.
-func (u *unrecorded) take(key store.Key) (unrecordedJob, bool) {
+// get returns the job of key, if it is remembered.
+func (u *unrecorded) get(key store.Key) (unrecordedJob, bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	element, ok := u.byKey[key]
 	if !ok {
 		return unrecordedJob{}, false
 	}
-	delete(u.byKey, key)
-	job := u.order.Remove(element).(unrecordedJob)
-	return job, time.Now().Before(job.until)
+	job := element.Value.(unrecordedJob)
+	if !time.Now().Before(job.until) {
+		u.order.Remove(element)
+		delete(u.byKey, key)
+		return unrecordedJob{}, false
+	}
+	return job, true
+}
+
+// forget ends the memory of a job at the latest at until.
+func (u *unrecorded) forget(key store.Key, until time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	element, ok := u.byKey[key]
+	if !ok {
+		return
+	}
+	if job := element.Value.(unrecordedJob); until.Before(job.until) {
+		job.until = until
+		element.Value = job
+	}
 }
