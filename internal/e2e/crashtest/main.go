@@ -25,6 +25,11 @@
 //	leased                  this module's middleware
 //	leased+idempotency-key  the same; the effect is at an HTTP service that honours the key
 //
+// In the table, calls/msg are client calls to the deduplication store, and
+// cmds/msg is what the streams' server executed for the consumers, both for
+// each message published. A call of a script counts there with every command
+// inside it.
+//
 // The exit status is 1 if a promise of this module was broken: with the last
 // two strategies no job may be missing and no message may be left pending, and
 // a repeated effect must be explained by the crash, which means that the

@@ -99,6 +99,12 @@ func (x *experiment) wasDrained() error {
 	x.drained = time.Now()
 	if x.victim != nil && x.killed.IsZero() {
 		if x.settings.KillAt != "" {
+			select {
+			case <-x.victim.exited: // with the very last message
+				x.killed = time.Now()
+				return nil
+			case <-time.After(200 * time.Millisecond):
+			}
 			return fmt.Errorf("everything was done before the process came to %s after %s: -jobs should be larger or -crash-after smaller",
 				x.settings.KillAt, x.settings.CrashAfter)
 		}

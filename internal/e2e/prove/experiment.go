@@ -113,12 +113,17 @@ var experiments = []experiment{
 		judge:    judgeFailing,
 	},
 	{
-		name:     "prefetched",
-		variants: []string{"-strategy none,leased -copies 1 -jobs 240 -work 1500ms-1500ms -runs 3"},
+		name: "prefetched",
+		variants: []string{
+			"-strategy none,leased -copies 1 -jobs 240 -work 1500ms-1500ms",
+			"-strategy none -subscriptions 20 -copies 1 -jobs 240 -work 1500ms-1500ms",
+		},
+		rounds: 3,
 		judge: func(v [][]report.Run) []finding {
-			none := report.Of(v[0], "none")
-			return append(kept(v[0]), find(all(none, func(r report.Run) bool { return r.Duplicates >= 80 }),
-				"none: %s of 240 jobs repeated with neither crash nor copies", report.Range(none, duplicates)))
+			none, fewer := report.Of(v[0], "none"), v[1]
+			return append(kept(v[0]),
+				find(all(none, repeatsAThird), "none: %s repeated effects of 240 jobs, with neither crash nor copies", report.Range(none, duplicates)),
+				find(all(fewer, repeatsAThird), "none with as many subscriptions as handlers: %s", report.Range(fewer, duplicates)))
 		},
 	},
 	{
@@ -180,6 +185,8 @@ func duplicates(r report.Run) int  { return r.Duplicates }
 func missing(r report.Run) int     { return r.Missing }
 func pending(r report.Run) int     { return r.Pending }
 func drained(r report.Run) float64 { return r.DrainedSeconds }
+
+func repeatsAThird(r report.Run) bool { return 3*r.Duplicates >= r.Jobs }
 
 func all(runs []report.Run, ok func(report.Run) bool) bool {
 	return len(runs) > 0 && !slices.ContainsFunc(runs, func(r report.Run) bool { return !ok(r) })
