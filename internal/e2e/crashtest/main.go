@@ -95,7 +95,7 @@ func experiments(ctx context.Context, s settings, out io.Writer, p *progress) (s
 	}()
 	p.clear()
 	if !s.JSON {
-		report.Header(out)
+		_, _ = io.WriteString(out, report.Header())
 	}
 	for number := 1; number <= s.Runs; number++ {
 		for _, strategy := range s.Strategies {
@@ -109,7 +109,7 @@ func experiments(ctx context.Context, s settings, out io.Writer, p *progress) (s
 					return statusFailed, err
 				}
 			} else {
-				report.Row(out, r, s.messages())
+				_, _ = io.WriteString(out, report.Row(r, s.messages()))
 			}
 			status = max(status, statusOf(r))
 		}

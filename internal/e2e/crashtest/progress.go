@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -29,13 +28,13 @@ func (p *progress) due() bool { return p.out != nil && time.Since(p.last) >= 250
 func (p *progress) show(text string) {
 	if p.out != nil {
 		p.last = time.Now()
-		fmt.Fprint(p.out, eraseLine+text)
+		_, _ = io.WriteString(p.out, eraseLine+text)
 	}
 }
 
 // clear makes room for other output.
 func (p *progress) clear() {
 	if p.out != nil {
-		fmt.Fprint(p.out, eraseLine)
+		_, _ = io.WriteString(p.out, eraseLine)
 	}
 }

@@ -3,9 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"sync/atomic"
 	"time"
 )
@@ -58,4 +59,6 @@ func (s *service) effect(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *service) count(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, s.absorbed.Load()) }
+func (s *service) count(w http.ResponseWriter, _ *http.Request) {
+	_, _ = io.WriteString(w, strconv.FormatInt(s.absorbed.Load(), 10))
+}

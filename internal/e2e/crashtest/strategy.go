@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -125,7 +126,7 @@ func (c *consumer) claimForEver(h message.HandlerFunc) message.HandlerFunc {
 		claim := c.Namespace + ":claim:" + msg.Metadata.Get(jobField)
 		c.killer.reached(beforeClaim)
 		err := c.storeClient.SetArgs(msg.Context(), claim, 1, redis.SetArgs{Mode: "NX", TTL: remember}).Err()
-		if err == redis.Nil {
+		if errors.Is(err, redis.Nil) {
 			return nil, nil
 		}
 		if err != nil {

@@ -54,19 +54,20 @@ func prove(ctx context.Context, only, readme string, out io.Writer) (ok bool, er
 	if err != nil {
 		return false, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	program := filepath.Join(dir, "crashtest")
 	if built, err := exec.CommandContext(ctx, "go", "build", "-o", program, "./internal/e2e/crashtest").CombinedOutput(); err != nil {
 		return false, fmt.Errorf("could not build crashtest: %w\n%s", err, built)
 	}
 
+	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
 	ok = true
 	for _, e := range experiments {
 		if !wanted.MatchString(e.name) {
 			continue
 		}
 		began := time.Now()
-		fmt.Fprintf(out, "%s: crashtest %s\n", e.name, strings.Join(e.variants, "\n    and crashtest "))
+		say("%s: crashtest %s\n", e.name, strings.Join(e.variants, "\n    and crashtest "))
 		variants, err := e.run(ctx, program)
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", e.name, err)
@@ -76,9 +77,9 @@ func prove(ctx context.Context, only, readme string, out io.Writer) (ok bool, er
 			if !f.ok {
 				mark, ok = "  FAILED", false
 			}
-			fmt.Fprintln(out, mark, f.text)
+			say("%s %s\n", mark, f.text)
 		}
-		fmt.Fprintf(out, "  took %s\n", time.Since(began).Round(time.Second))
+		say("  took %s\n", time.Since(began).Round(time.Second))
 		if e.name == "crash" && readme != "" {
 			if err := writeTable(readme, report.Markdown(variants[0])); err != nil {
 				return false, err
@@ -111,7 +112,7 @@ func crashtest(ctx context.Context, program, flags string, seed int) (runs []rep
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	var exit *exec.ExitError
-	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) {
+	if broken := errors.As(err, &exit) && exit.ExitCode() == 1; err != nil && !broken {
 		return nil, err
 	}
 	for decoder := json.NewDecoder(bytes.NewReader(out)); decoder.More(); {

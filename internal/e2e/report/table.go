@@ -3,7 +3,6 @@ package report
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 )
@@ -19,26 +18,28 @@ var ErrNoMarkers = errors.New("document has no crash-table markers")
 
 const rowFormat = "%-23s %4s %6s %6s %6s %8s %8s %10s %9s %9s %10s %9s  %s\n"
 
-// Header writes the head of the table for people.
-func Header(w io.Writer) {
-	fmt.Fprintf(w, rowFormat, "strategy", "run", "jobs", "done", "dupl.", "missing", "pending",
+// Header returns the head of the table for people.
+func Header() string {
+	return fmt.Sprintf(rowFormat, "strategy", "run", "jobs", "done", "dupl.", "missing", "pending",
 		"delivered", "effects", "drained", "calls/msg", "cmds/msg", "outcomes")
 }
 
-// Row writes one run as a line of the table for people. Calls and commands
-// are divided by messages, the number of messages published.
-func Row(w io.Writer, r Run, messages int) {
+// Row returns one run as a line of the table for people, and a line for each
+// promise that it broke. Calls and commands are divided by messages, the
+// number of messages published.
+func Row(r Run, messages int) string {
 	drained := "never"
 	if r.DrainedSeconds >= 0 {
 		drained = fmt.Sprintf("%.2fs", r.DrainedSeconds)
 	}
 	per := func(n int) string { return fmt.Sprintf("%.2f", float64(n)/float64(max(messages, 1))) }
-	fmt.Fprintf(w, rowFormat, r.Strategy, fmt.Sprint(r.Run), thousands(r.Jobs), thousands(r.Done), thousands(r.Duplicates),
+	row := fmt.Sprintf(rowFormat, r.Strategy, fmt.Sprint(r.Run), thousands(r.Jobs), thousands(r.Done), thousands(r.Duplicates),
 		thousands(r.Missing), thousands(r.Pending), thousands(r.Delivered), fmt.Sprintf("%.2fs", r.EffectsSeconds), drained,
 		per(r.StoreCalls), per(r.RedisCommands), outcomes(r))
 	for _, b := range r.Broken {
-		fmt.Fprintf(w, "    BROKEN: %s\n", b)
+		row += fmt.Sprintf("    BROKEN: %s\n", b)
 	}
+	return row
 }
 
 func outcomes(r Run) string {
