@@ -67,7 +67,7 @@ func TestAnswersLostAfterTheStoreActedHurtNobody(t *testing.T) {
 				if lost.Load() < 3 {
 					t.Errorf("only %d answers were lost", lost.Load())
 				}
-				d.only(t, dedup.Processed, dedup.Duplicate, dedup.Failed)
+				d.only(t, dedup.Processed, dedup.Replayed, dedup.Duplicate, dedup.Failed)
 				for _, job := range jobs("j", n) {
 					if got := stateOf(t, r.store, handlerName, job); got != store.Done {
 						t.Errorf("job %s is %s, want done", job, got)

@@ -257,7 +257,7 @@ func (r *rig) closeNow() {
 	}
 	_ = r.publisher.Close()
 	if lines := r.logs.errorsWith(""); r.t.Failed() && len(lines) > 0 {
-		r.t.Logf("the middleware logged: %q", lines)
+		r.t.Logf("the middleware logged %d errors, the first: %s", len(lines), lines[0])
 	}
 	if lines := r.logs.linesWith(secret); len(lines) > 0 {
 		r.t.Errorf("a business key was logged: %s", lines[0])
