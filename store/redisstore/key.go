@@ -1,8 +1,6 @@
 package redisstore
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"strings"
 
 	"github.com/watermill-dedup/watermill-dedup/store"
@@ -28,14 +26,4 @@ func keyName(namespacePrefix string, key store.Key) string {
 		scope = escape(scope)
 	}
 	return namespacePrefix + scope + ":" + key.ID
-}
-
-// ownerLen is the width of an owner in a claim.
-const ownerLen = 22
-
-// owner returns what stands for a token in a claim: as unique as the token,
-// but of fixed width.
-func owner(token string) string {
-	sum := sha256.Sum256([]byte(token))
-	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }

@@ -47,14 +47,14 @@ func FuzzKeyName(f *testing.F) {
 	})
 }
 
-func TestOwner(t *testing.T) {
+func TestClaimValue(t *testing.T) {
 	t.Parallel()
 	for _, token := range []string{"", "a", strings.Repeat("x", 10_000)} {
-		if got := owner(token); len(got) != ownerLen || got != owner(token) {
-			t.Errorf("owner of a token of %d bytes is %q, want %d bytes, always the same", len(token), got, ownerLen)
+		if got := claimValue(token); len(got) != claimLen || got != claimValue(token) {
+			t.Errorf("claim with a token of %d bytes is %q, want %d bytes, always the same", len(token), got, claimLen)
 		}
 	}
-	if owner("a") == owner("b") {
-		t.Error("two tokens are one owner")
+	if claimValue("a") == claimValue("b") {
+		t.Error("two tokens give one claim")
 	}
 }

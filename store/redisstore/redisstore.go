@@ -10,7 +10,6 @@ package redisstore
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -105,7 +104,7 @@ func (s *Store) Claim(ctx context.Context, key store.Key, token string, lease ti
 	state, rest, err := s.do(ctx, claim, key, token, lease)
 	c := store.Claim{State: state}
 	if state == store.Done {
-		c.At = parseTime(rest)
+		c.At = parseDoneAt(rest)
 	}
 	return c, err
 }
@@ -143,7 +142,7 @@ func (s *Store) do(ctx context.Context, op operation, key store.Key, token strin
 	if err := ctx.Err(); err != nil {
 		return 0, "", err
 	}
-	args := []any{owner(token)}
+	args := []any{claimValue(token)}
 	if op.duration != "" {
 		ms, err := store.Millis(op.duration, d)
 		if err != nil {
@@ -173,13 +172,4 @@ func parseReply(reply string) (store.State, string, error) {
 		}
 	}
 	return 0, "", fmt.Errorf("unknown reply of %d bytes", len(reply))
-}
-
-// parseTime returns zero for a time that this version cannot read.
-func parseTime(ms string) time.Time {
-	n, err := strconv.ParseInt(ms, 10, 64)
-	if err != nil || n <= 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(n)
 }

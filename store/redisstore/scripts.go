@@ -9,8 +9,6 @@ import (
 // Every operation is one script, so it is atomic and costs one round trip. The
 // scripts need nothing newer than Redis 5.
 var (
-	//go:embed state.lua
-	stateLua string
 	//go:embed claim.lua
 	claimLua string
 	//go:embed renew.lua
@@ -29,8 +27,8 @@ type operation struct {
 }
 
 var (
-	claim    = operation{"claim", "lease", redis.NewScript(stateLua + claimLua)}
-	renew    = operation{"renew", "lease", redis.NewScript(stateLua + renewLua)}
-	complete = operation{"complete", "retention", redis.NewScript(stateLua + completeLua)}
-	release  = operation{"release", "", redis.NewScript(stateLua + releaseLua)}
+	claim    = operation{"claim", "lease", redis.NewScript(claimLua)}
+	renew    = operation{"renew", "lease", redis.NewScript(renewLua)}
+	complete = operation{"complete", "retention", redis.NewScript(completeLua)}
+	release  = operation{"release", "", redis.NewScript(releaseLua)}
 )
