@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"math/rand/v2"
+	"strings"
 	"sync/atomic"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -104,7 +105,9 @@ func IdempotencyKey(ctx context.Context) string {
 		return ""
 	}
 	hash := sha256.New()
-	for _, part := range []string{v.dedup.namespace, v.key.Scope, v.key.ID} {
+	// The key stays the same when Observe is replaced by the real mode.
+	scope := strings.TrimPrefix(v.key.Scope, v.dedup.scopePrefix())
+	for _, part := range []string{v.dedup.namespace, scope, v.key.ID} {
 		// The length goes first, or ("a", "bc") and ("ab", "c") would be one.
 		hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		hash.Write([]byte(part))

@@ -132,8 +132,12 @@ func (l *lease) keepContext() {
 
 // stop ends the renewal and joins it, so that no renewal is sent after a
 // Complete or Release. It returns whether the lease was lost, and the deadline
-// up to which it was ours. Later calls return the same.
+// up to which it was ours. Later calls return the same; on a lease that was
+// never started it does nothing.
 func (l *lease) stop() (lost bool, until time.Time) {
+	if l.p == nil {
+		return false, time.Time{}
+	}
 	l.mu.Lock()
 	if !l.stopped {
 		l.stopped = true

@@ -68,7 +68,14 @@ func (p *pass) runClaimed() (outputs []*message.Message, err error) {
 		return p.refuse()
 	case len(outputs) > 0 && !acked(p.msg):
 		publishing = true
-		return p.completeOnAck(outputs, cancel), nil
+		// The outputs may carry the handler's context, so it lasts until they
+		// are published, also when the claim is lost meanwhile: the effect has
+		// happened.
+		p.lease.keepContext()
+		return p.settleOnAck(outputs, func(a answer) {
+			p.settleClaimed(a)
+			cancel(nil)
+		}), nil
 	default:
 		return p.succeed(outputs)
 	}
@@ -159,20 +166,35 @@ func (p *pass) abort() {
 func (p *pass) runOpen() (outputs []*message.Message, err error) {
 	p.came = takeSnapshot(p.msg)
 	p.msg.SetContext(context.WithValue(p.ctx, deliveryKey{}, &p.delivery))
-	succeeded := false
+	settled := refused
+	publishing := false
 	defer func() {
-		if !succeeded {
-			p.releaseLater()
+		if !publishing {
+			outputs = p.came.restore(p.msg, outputs)
+			p.settleOpen(settled)
 		}
-		outputs = p.came.restore(p.msg, outputs)
-		p.end(Bypassed)
 	}()
 	outputs, err = p.runHandler()
-	succeeded = err == nil && !nacked(p.msg)
-	if succeeded {
-		_, _ = p.complete(time.Now(), p.pauseToRecord) // remembered on failure
+	switch {
+	case err != nil || nacked(p.msg):
+	case len(outputs) > 0 && !acked(p.msg):
+		publishing = true
+		outputs = p.settleOnAck(outputs, p.settleOpen)
+	default:
+		settled = published
 	}
 	return outputs, err
+}
+
+// settleOpen settles a handler that ran without a claim. One of its claims may
+// have won all the same.
+func (p *pass) settleOpen(a answer) {
+	if a == published {
+		_, _ = p.complete(time.Now(), p.pauseToRecord) // a failure is remembered
+	} else {
+		p.releaseLater()
+	}
+	p.end(Bypassed)
 }
 
 // replay settles a message whose effect this process knows to have happened.

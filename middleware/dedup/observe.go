@@ -1,6 +1,7 @@
 package dedup
 
 import (
+	"context"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
@@ -13,6 +14,13 @@ import (
 // observeScope prefixes the scopes of Observe, which must never hold out a
 // real instance that is rolled out beside it.
 const observeScope = "observe:"
+
+func (d *Dedup) scopePrefix() string {
+	if d.mode == modeObserve {
+		return observeScope
+	}
+	return ""
+}
 
 // Observe returns a middleware that changes nothing and counts the duplicates
 // that a consumer really gets: every handler runs, and the observer is told
@@ -36,6 +44,8 @@ func (p *pass) runObserved() (outputs []*message.Message, err error) {
 		p.releaseLater()
 		return p.runUnclaimed(StoreError)
 	}
+	p.msg.SetContext(context.WithValue(p.ctx, deliveryKey{}, &p.delivery))
+	defer p.msg.SetContext(p.ctx)
 	if state != store.Acquired {
 		return p.runUnclaimed(Duplicate)
 	}

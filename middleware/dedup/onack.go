@@ -1,7 +1,6 @@
 package dedup
 
 import (
-	"context"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -9,48 +8,59 @@ import (
 	"github.com/watermill-dedup/watermill-dedup/store"
 )
 
-// completeOnAck returns the handler's messages to the router and records the
-// job as done once the router has published them and acked. A marker written
-// before would lose them when the publish fails. Copies find the claim held
-// meanwhile. When the publish fails the claim is released: the messages are
-// never lost, and the effect may repeat.
-//
-// cancel ends the context that the handler ran with. The outputs may carry it,
-// so it lasts until they are published, also when the claim is lost meanwhile:
-// the effect has happened.
-func (p *pass) completeOnAck(outputs []*message.Message, cancel context.CancelCauseFunc) []*message.Message {
-	p.lease.keepContext()
+// answer is what became of a message whose handler returned messages.
+type answer int
+
+const (
+	published answer = iota // the router published them and acked
+	refused                 // it could not, and nacked
+	abandoned               // Close gave up waiting for it
+)
+
+// settleOnAck hands the handler's messages to the router and calls settle when
+// it has answered. A job that is recorded as done before its messages are
+// published loses them when the publish fails: they are never lost this way,
+// and the effect may repeat.
+func (p *pass) settleOnAck(outputs []*message.Message, settle func(answer)) []*message.Message {
 	outputs = p.came.restore(p.msg, outputs)
-	p.d.tasks.run(func() {
-		defer cancel(nil)
-		timer := time.NewTimer(p.d.cfg.PublishTimeout)
-		defer timer.Stop()
-		for {
-			select {
-			case <-p.msg.Acked():
-				p.recordPublished()
-				return
-			case <-p.msg.Nacked():
-				p.lease.stop()
-				p.release()
-				p.end(Failed)
-				return
-			case <-p.d.abandon:
-				p.lease.stop()
-				p.end(Unrecorded)
-				return
-			case <-timer.C:
-				p.lease.stop()
-			}
-		}
-	})
+	p.d.tasks.run(func() { settle(p.awaitAnswer()) })
 	return outputs
 }
 
-// recordPublished records a job whose messages are out. The message is acked,
-// so a job that cannot be recorded only waits for another copy.
-func (p *pass) recordPublished() {
+// awaitAnswer waits for the router. After PublishTimeout the claim is no
+// longer renewed.
+func (p *pass) awaitAnswer() answer {
+	timeout := time.NewTimer(p.d.cfg.PublishTimeout)
+	defer timeout.Stop()
+	for {
+		select {
+		case <-p.msg.Acked():
+			return published
+		case <-p.msg.Nacked():
+			return refused
+		case <-p.d.abandon:
+			return abandoned
+		case <-timeout.C:
+			p.lease.stop()
+		}
+	}
+}
+
+// settleClaimed settles the claim of a handler that returned messages. Copies
+// found it held meanwhile.
+func (p *pass) settleClaimed(a answer) {
 	lost, until := p.lease.stop()
+	switch a {
+	case refused:
+		p.release()
+		p.end(Failed)
+		return
+	case abandoned:
+		p.end(Unrecorded)
+		return
+	case published:
+	}
+	// The message is acked: a job that cannot be recorded waits for a copy.
 	found, err := p.complete(until, p.pauseToRecord)
 	switch {
 	case err != nil:

@@ -61,10 +61,7 @@ func (p *pass) run() ([]*message.Message, error) {
 	if err != nil {
 		return p.missingKey(err)
 	}
-	key := store.Key{Scope: p.scope, ID: id}
-	if p.d.mode == modeObserve {
-		key.Scope = observeScope + p.scope
-	}
+	key := store.Key{Scope: p.d.scopePrefix() + p.scope, ID: id}
 
 	outer := deliveryFrom(p.msg)
 	if outer.claims(p.d.store, key) {
@@ -142,12 +139,17 @@ func (p *pass) turnAway(outcome Outcome) ([]*message.Message, error) {
 // pause waits, and reports false when the message's time ran out before:
 // its context ended, its subscription is closing, or Close was called.
 func (p *pass) pause(d time.Duration) bool {
+	ended := p.ctx.Done()
+	if p.ackedEarly {
+		// Its context may have ended with the ack, and it will not come back.
+		ended = nil
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
-	case <-p.ctx.Done():
+	case <-ended:
 	case <-closingFrom(p.ctx):
 	case <-p.d.closing:
 		pauseAfterClose(p.ctx)
