@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"context"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -111,8 +112,8 @@ func TestPermissions(t *testing.T) {
 	addr := testserver.SharedRedis(t).Addr
 	admin := newClient(t, addr)
 	namespace := randomNamespace()
-	args := []any{"ACL", "SETUSER", namespace, "on", ">secret"}
-	for rule := range strings.FieldsSeq(strings.ReplaceAll(aclRules, "billing", namespace)) {
+	args := []any{"ACL", "SETUSER", namespace}
+	for rule := range strings.FieldsSeq(strings.ReplaceAll(documentedACL(t), "billing", namespace)) {
 		args = append(args, rule)
 	}
 	if err := admin.Do(t.Context(), args...).Err(); err != nil {
@@ -147,4 +148,16 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-const aclRules = `~dedup:billing:* +evalsha +eval +get +set +pexpire +del +time +info`
+// documentedACL returns the rules of the user in README.md.
+func documentedACL(t *testing.T) string {
+	t.Helper()
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := regexp.MustCompile(`(?m)^ACL SETUSER dedup (on .*)$`).FindSubmatch(readme)
+	if rules == nil {
+		t.Fatal("README.md has no ACL SETUSER")
+	}
+	return string(rules[1])
+}
