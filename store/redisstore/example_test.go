@@ -27,7 +27,7 @@ func ExampleOpen() {
 	defer cancel()
 	warnings, err := s.Check(ctx)
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
 	}
 	for _, w := range warnings {
 		log.Print(w)
@@ -40,12 +40,12 @@ func ExampleNew_cluster() {
 		Addrs:                 []string{"redis-1:6379", "redis-2:6379", "redis-3:6379"},
 		ContextTimeoutEnabled: true,
 	})
-	defer client.Close()
-
 	s, err := redisstore.New(client, "billing")
 	if err != nil {
 		log.Fatal(err)
 	}
+	defer client.Close()
+
 	_ = s // hand it to dedup.Leased
 }
 
@@ -56,11 +56,11 @@ func ExampleNew_sentinel() {
 		SentinelAddrs:         []string{"sentinel-1:26379", "sentinel-2:26379", "sentinel-3:26379"},
 		ContextTimeoutEnabled: true,
 	})
-	defer client.Close()
-
 	s, err := redisstore.New(client, "billing")
 	if err != nil {
 		log.Fatal(err)
 	}
+	defer client.Close()
+
 	_ = s // hand it to dedup.Leased
 }

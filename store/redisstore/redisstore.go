@@ -22,7 +22,7 @@ type Store struct {
 	client    redis.UniversalClient
 	namespace string
 	prefix    string
-	close     func() error
+	closeFunc func() error
 }
 
 var (
@@ -65,12 +65,12 @@ func New(client redis.UniversalClient, namespace string) (*Store, error) {
 	return newStore(client, namespace, func() error { return nil }), nil
 }
 
-func newStore(client redis.UniversalClient, namespace string, close func() error) *Store {
+func newStore(client redis.UniversalClient, namespace string, closeFunc func() error) *Store {
 	return &Store{
 		client:    client,
 		namespace: namespace,
 		prefix:    namespacePrefix(namespace),
-		close:     close,
+		closeFunc: closeFunc,
 	}
 }
 
@@ -97,7 +97,7 @@ func (s *Store) Namespace() string { return s.namespace }
 
 // Close closes the client of a store made by Open. Wait for the middleware to
 // be closed first.
-func (s *Store) Close() error { return s.close() }
+func (s *Store) Close() error { return s.closeFunc() }
 
 // Claim takes the key for token until lease has passed.
 func (s *Store) Claim(ctx context.Context, key store.Key, token string, lease time.Duration) (store.Claim, error) {

@@ -15,6 +15,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -96,9 +97,10 @@ func Run(t *testing.T, factory Factory) {
 	for _, c := range allCases() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			switch err := c.run(func() Harness { return factory(t) }); err {
-			case nil:
-			case errCannotRun:
+			err := c.run(func() Harness { return factory(t) })
+			switch {
+			case err == nil:
+			case errors.Is(err, errCannotRun):
 				t.Skipf("Harness.%s is not set; not tested: %s", c.needs, c.rule)
 			default:
 				t.Errorf("%s\n\n%v", c.rule, err)

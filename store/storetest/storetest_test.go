@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -34,7 +35,7 @@ func TestNarrowHarnessSkips(t *testing.T) {
 			continue
 		}
 		err := c.run(func() Harness { return Harness{Store: newHarness("", false).Store} })
-		if err != errCannotRun {
+		if !errors.Is(err, errCannotRun) {
 			t.Errorf("%s without Harness.%s: %v, want it skipped", c.name, c.needs, err)
 		}
 	}
@@ -205,7 +206,7 @@ func TestSlowMachine(t *testing.T) {
 		t.Errorf("got %v after %d tries, want nil after 2", err, tries)
 	}
 	always := testCase{check: func(p *probe) { tries = 0; c.check(p) }}
-	if err := always.run(func() Harness { return newHarness("", false) }); err != errTooSlow {
+	if err := always.run(func() Harness { return newHarness("", false) }); !errors.Is(err, errTooSlow) {
 		t.Errorf("got %v, want %v", err, errTooSlow)
 	}
 }

@@ -52,7 +52,7 @@ func run(addr string, rounds int, length time.Duration) error {
 	}
 
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "copy\tgoroutines\tway\tjobs/s\tx article\tlowest\thighest\tserver us/job\tclient us/job")
+	_, _ = fmt.Fprintln(out, "copy\tgoroutines\tway\tjobs/s\tx article\tlowest\thighest\tserver us/job\tclient us/job")
 	for _, copies := range []string{"first", "duplicate"} {
 		for _, goroutines := range []int{1, 20, 64} {
 			results := make([][]result, len(all))
@@ -76,7 +76,7 @@ func run(addr string, rounds int, length time.Duration) error {
 				for r := range rounds {
 					ratios[r] = results[w][r].rate / results[0][r].rate
 				}
-				fmt.Fprintf(out, "%s\t%d\t%s\t%.0f\t%.2f\t%.2f\t%.2f\t%.1f\t%.1f\n", copies, goroutines, all[w].name,
+				_, _ = fmt.Fprintf(out, "%s\t%d\t%s\t%.0f\t%.2f\t%.2f\t%.2f\t%.1f\t%.1f\n", copies, goroutines, all[w].name,
 					median(results[w], func(r result) float64 { return r.rate }),
 					median(ratios, func(r float64) float64 { return r }), slices.Min(ratios), slices.Max(ratios),
 					median(results[w], func(r result) float64 { return r.server }),
