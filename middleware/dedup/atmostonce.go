@@ -1,7 +1,6 @@
 package dedup
 
 import (
-	"context"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
@@ -39,7 +38,7 @@ func (p *pass) runAtMostOnce() (outputs []*message.Message, err error) {
 	}
 
 	p.came = takeSnapshot(p.msg)
-	p.msg.SetContext(context.WithValue(p.ctx, deliveryKey{}, &p.delivery))
+	p.msg.SetContext(p.handlerContext())
 	outcome := Lost
 	defer func() {
 		outputs = p.came.restore(p.msg, outputs)

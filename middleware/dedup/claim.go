@@ -15,27 +15,35 @@ var errUnexpectedState = errors.New("store answered with an unexpected state")
 // last answer is returned: Acquired, Done, Held, or an error, in which case
 // the store was failing when the wait ended.
 func (p *pass) claim() (store.State, error) {
-	defer func() { p.claimed = time.Since(p.arrived) }()
 	var wait backoff
+	sent := p.arrived
 	for {
 		state, err := p.claimOnce(p.d.cfg.Lease)
-		if state == store.Acquired && time.Since(p.sent) >= p.d.cfg.Lease {
-			// The process stood still meanwhile; somebody may have overtaken.
-			continue
-		}
-		if err == nil && state != store.Held {
+		now := time.Now()
+		p.claimed = now.Sub(p.arrived)
+		switch {
+		case err == nil && state == store.Done:
 			return state, nil
+		case err == nil && state == store.Acquired:
+			if now.Before(sent.Add(p.d.cfg.Lease)) {
+				p.sent = sent
+				return state, nil
+			}
+			// The process stood still meanwhile, and somebody may have
+			// overtaken: ask again at once.
+		default:
+			left := p.d.cfg.HeldWait - p.claimed
+			if left <= 0 || !p.pause(min(wait.next(), left)) {
+				p.claimed = time.Since(p.arrived)
+				return state, err
+			}
 		}
-		left := p.d.cfg.HeldWait - time.Since(p.arrived)
-		if left <= 0 || !p.pause(min(wait.next(), left)) {
-			return state, err
-		}
+		sent = time.Now()
 	}
 }
 
-// claimOnce sends one Claim. The lease counts from before it was sent.
+// claimOnce sends one Claim.
 func (p *pass) claimOnce(lease time.Duration) (store.State, error) {
-	sent := time.Now()
 	ctx, cancel := p.d.storeContext(p.ctx)
 	defer cancel()
 	found, err := p.d.store.Claim(ctx, p.delivery.key, p.delivery.token, lease)
@@ -44,11 +52,7 @@ func (p *pass) claimOnce(lease time.Duration) (store.State, error) {
 		p.stray = true
 		return 0, err
 	}
-	switch found.State {
-	case store.Acquired:
-		p.sent = sent
-	case store.Held, store.Done:
-	default:
+	if found.State != store.Acquired && found.State != store.Held && found.State != store.Done {
 		return 0, fmt.Errorf("%w: %s", errUnexpectedState, found.State)
 	}
 	return found.State, nil

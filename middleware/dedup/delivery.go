@@ -34,6 +34,19 @@ type delivery struct {
 
 type deliveryKey struct{}
 
+// handlerContext is the message's context with the delivery in it.
+type handlerContext struct {
+	context.Context
+	delivery *delivery
+}
+
+func (c *handlerContext) Value(key any) any {
+	if key == (deliveryKey{}) {
+		return c.delivery
+	}
+	return c.Context.Value(key)
+}
+
 // newToken returns 128 random bits. They need to be unique, not secret.
 func newToken() string {
 	var token [16]byte

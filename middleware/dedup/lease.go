@@ -39,7 +39,8 @@ func (l *lease) start(p *pass, cancel context.CancelCauseFunc) {
 	l.p = p
 	l.cancel = cancel
 	l.until = p.sent.Add(p.d.cfg.Lease)
-	l.first = time.AfterFunc(time.Until(p.sent.Add(p.d.cfg.Lease/3)), l.keep)
+	now := p.arrived.Add(p.claimed)
+	l.first = time.AfterFunc(p.sent.Add(p.d.cfg.Lease/3).Sub(now), l.keep)
 }
 
 // keep renews until stop or the loss of the lease.

@@ -44,7 +44,7 @@ func (p *pass) runLeased() ([]*message.Message, error) {
 // runClaimed runs the handler under its lease and settles the claim.
 func (p *pass) runClaimed() (outputs []*message.Message, err error) {
 	p.came = takeSnapshot(p.msg)
-	ctx, cancel := context.WithCancelCause(context.WithValue(p.ctx, deliveryKey{}, &p.delivery))
+	ctx, cancel := context.WithCancelCause(p.handlerContext())
 	p.msg.SetContext(ctx)
 	p.lease.start(p, cancel)
 
@@ -165,7 +165,7 @@ func (p *pass) abort() {
 // still tries to record the effect.
 func (p *pass) runOpen() (outputs []*message.Message, err error) {
 	p.came = takeSnapshot(p.msg)
-	p.msg.SetContext(context.WithValue(p.ctx, deliveryKey{}, &p.delivery))
+	p.msg.SetContext(p.handlerContext())
 	settled := refused
 	publishing := false
 	defer func() {

@@ -1,7 +1,6 @@
 package dedup
 
 import (
-	"context"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
@@ -44,12 +43,13 @@ func (p *pass) runObserved() (outputs []*message.Message, err error) {
 		p.releaseLater()
 		return p.runUnclaimed(StoreError)
 	}
-	p.msg.SetContext(context.WithValue(p.ctx, deliveryKey{}, &p.delivery))
+	p.msg.SetContext(p.handlerContext())
 	defer p.msg.SetContext(p.ctx)
 	if state != store.Acquired {
 		return p.runUnclaimed(Duplicate)
 	}
 
+	p.sent = p.arrived
 	p.lease.start(p, nil)
 	succeeded := false
 	defer func() {

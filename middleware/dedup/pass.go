@@ -30,10 +30,12 @@ type pass struct {
 	ackedEarly            bool
 
 	delivery delivery
+	inner    handlerContext
 	recorded atomic.Bool // delivery.recorded, unless an outer instance has it
 	came     snapshot    // from before the handler runs
 	lease    lease       // of a claimed handler
-	// sent is when the claim that succeeded was sent.
+	// sent is when the claim that succeeded was sent: its lease counts from
+	// before the store saw it.
 	sent time.Time
 	// stray is set when a Claim ended in an error: it may still take effect.
 	stray bool
@@ -53,6 +55,12 @@ func newPass(d *Dedup, msg *message.Message, h message.HandlerFunc) *pass {
 	}
 	p.scope = d.cfg.Scope(p.handler)
 	return p
+}
+
+// handlerContext returns the context for the wrapped handler.
+func (p *pass) handlerContext() context.Context {
+	p.inner = handlerContext{Context: p.ctx, delivery: &p.delivery}
+	return &p.inner
 }
 
 // run decides what happens to the message.
