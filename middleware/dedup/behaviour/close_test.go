@@ -139,16 +139,11 @@ func TestRouterClosedWhileCopiesWaitDoesNotWait(t *testing.T) {
 				if c.subscribes {
 					sub = dedup.Subscriptions(sub, 1)
 				}
-				sendBackOnce := func(h message.HandlerFunc) message.HandlerFunc {
-					return func(msg *message.Message) ([]*message.Message, error) {
-						if c.redelivered && r.ledger.counts().nacked == 0 {
-							msg.Nack()
-							return nil, nil
-						}
-						return h(msg)
-					}
+				var first int64
+				if c.redelivered {
+					first = 1
 				}
-				r.router.AddConsumerHandler(handlerName, ps.topic, sub, r.work(0)).AddMiddleware(sendBackOnce, d.wrap)
+				r.router.AddConsumerHandler(handlerName, ps.topic, sub, r.work(0)).AddMiddleware(r.sendBackFirst(first), d.wrap)
 				r.run()
 				r.publish(1, "a")
 				r.await("the copy has asked several times", func() bool { return calls.Load() >= 5 })
@@ -169,7 +164,7 @@ func TestRouterClosedWhileCopiesWaitDoesNotWait(t *testing.T) {
 				if c := r.ledger.counts(); c.acked != 0 || c.runs != 0 {
 					t.Errorf("the waiting copy was acked or run: %+v", c)
 				}
-				r.await("the copy is sent back", func() bool { return d.count(dedup.Held) == 1 })
+				r.await("the copy is sent back", func() bool { return d.count(dedup.Held) >= 1 })
 			})
 		})
 	}

@@ -66,12 +66,13 @@ func TestClaimThatWaitsForASlotIsRenewed(t *testing.T) {
 
 func TestWaitForASlotThatEndsIsNackedAndNoFailure(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		end  func(r *rig, d *instance)
+		name    string
+		timeout time.Duration // around Limit; 0 is none
+		end     func(r *rig, d *instance)
 	}{
-		{"context", func(*rig, *instance) {}}, // by Timeout
-		{"router", func(r *rig, _ *instance) { go r.router.Close() }},
-		{"middleware", func(_ *rig, d *instance) { go d.Close(context.Background()) }},
+		{"context", 300 * time.Millisecond, func(*rig, *instance) {}},
+		{"router", 0, func(r *rig, _ *instance) { go r.router.Close() }},
+		{"middleware", 0, func(_ *rig, d *instance) { go d.Close(context.Background()) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			onEveryPubSub(t, func(t *testing.T, ps *pubSub) {
@@ -79,26 +80,29 @@ func TestWaitForASlotThatEndsIsNackedAndNoFailure(t *testing.T) {
 				d := r.leased()
 				holder := r.gate()
 				var seen errorsSeen
-				timeout := patience
-				if c.name == "context" {
-					timeout = 300 * time.Millisecond
+				// Redelivered, so that no context of the router helps.
+				chain := []message.HandlerMiddleware{seen.wrap, r.sendBackFirst(crowd), d.wrap}
+				if c.timeout > 0 {
+					chain = append(chain, middleware.Timeout(c.timeout))
 				}
 				r.consume(func(msg *message.Message) error {
 					job, _ := r.start(msg)
 					holder.wait()
 					r.ledger.effect(job)
 					return nil
-				}, seen.wrap, d.wrap, middleware.Timeout(timeout), dedup.Limit(1))
+				}, append(chain, dedup.Limit(1))...)
 				r.run()
 				r.publish(1, jobs("j", crowd)...)
-				r.await("two messages are in flight", func() bool {
-					c := r.ledger.counts()
-					return c.delivered >= 2 && c.runs == 1
+				// Two messages in flight have been sent back, and one runs.
+				r.await("one message runs and another waits", func() bool {
+					passes, _ := d.sums()
+					return passes >= 2 && r.ledger.counts().runs == 1
 				})
 				time.Sleep(50 * time.Millisecond) // so that the second waits
+				nacked := r.ledger.counts().nacked
 				c.end(r, d)
 				r.await("a wait ended", func() bool { return d.count(dedup.Held) > 0 })
-				r.await("it was nacked", func() bool { return r.ledger.counts().nacked > 0 })
+				r.await("it was nacked", func() bool { return r.ledger.counts().nacked > nacked })
 				if c := r.ledger.counts(); c.acked != 0 || c.runs != 1 {
 					t.Errorf("the message was acked or run: %+v", c)
 				}

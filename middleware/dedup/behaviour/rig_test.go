@@ -3,6 +3,7 @@ package behaviour_test
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -201,6 +202,22 @@ func (r *rig) await(what string, is func() bool) {
 			missing, duplicates := r.ledger.wrong()
 			r.t.Fatalf("gave up waiting until %s: %+v, %d missing, %d duplicates, outcomes %v",
 				what, r.ledger.counts(), missing, duplicates, r.instances)
+		}
+	}
+}
+
+// sendBackFirst is a middleware that nacks each of the first n messages once,
+// so that what comes inside are redeliveries.
+func (r *rig) sendBackFirst(n int64) message.HandlerMiddleware {
+	var sent sync.Map
+	var count atomic.Int64
+	return func(h message.HandlerFunc) message.HandlerFunc {
+		return func(msg *message.Message) ([]*message.Message, error) {
+			if _, again := sent.LoadOrStore(msg.UUID, true); !again && count.Add(1) <= n {
+				msg.Nack()
+				return nil, nil
+			}
+			return h(msg)
 		}
 	}
 }
