@@ -3,6 +3,7 @@ package dedup
 import (
 	"container/list"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/watermill-dedup/watermill-dedup/store"
@@ -26,6 +27,8 @@ type unrecordedJob struct {
 // process records them without running the handler again. The zero value is
 // ready.
 type unrecorded struct {
+	// count spares every message the lock: nearly always it is zero.
+	count atomic.Int64
 	mu    sync.Mutex
 	byKey map[store.Key]*list.Element
 	order list.List // of unrecordedJob, oldest first
@@ -44,10 +47,14 @@ func (u *unrecorded) add(job unrecordedJob) {
 		delete(u.byKey, u.order.Remove(u.order.Front()).(unrecordedJob).key)
 	}
 	u.byKey[job.key] = u.order.PushBack(job)
+	u.count.Store(int64(len(u.byKey)))
 }
 
 // get returns the job of key, if it is remembered.
 func (u *unrecorded) get(key store.Key) (unrecordedJob, bool) {
+	if u.count.Load() == 0 {
+		return unrecordedJob{}, false
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	element, ok := u.byKey[key]
@@ -58,6 +65,7 @@ func (u *unrecorded) get(key store.Key) (unrecordedJob, bool) {
 	if !time.Now().Before(job.until) {
 		u.order.Remove(element)
 		delete(u.byKey, key)
+		u.count.Store(int64(len(u.byKey)))
 		return unrecordedJob{}, false
 	}
 	return job, true
@@ -65,6 +73,9 @@ func (u *unrecorded) get(key store.Key) (unrecordedJob, bool) {
 
 // forget ends the memory of a job at the latest at until.
 func (u *unrecorded) forget(key store.Key, until time.Time) {
+	if u.count.Load() == 0 {
+		return
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	element, ok := u.byKey[key]
