@@ -35,8 +35,14 @@ func TestUnrecordedForgetsTheOldest(t *testing.T) {
 	}
 	u.forget(key(1), time.Now())
 	u.forget(key(0), time.Now())
-	if _, ok := u.get(key(1)); ok || len(u.byKey) != maxUnrecorded-1 {
+	if _, ok := u.get(key(1)); ok {
 		t.Error("a job is remembered beyond its time")
+	}
+	for i := range maxUnrecorded + 1 {
+		u.forget(key(i), time.Now())
+	}
+	if len(u.byKey) != 0 || u.order.Len() != 0 || u.count.Load() != 0 {
+		t.Errorf("%d keys in a list of %d are kept beyond their time", len(u.byKey), u.order.Len())
 	}
 }
 

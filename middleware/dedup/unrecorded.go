@@ -62,28 +62,31 @@ func (u *unrecorded) get(key store.Key) (unrecordedJob, bool) {
 		return unrecordedJob{}, false
 	}
 	job := element.Value.(unrecordedJob)
-	if !time.Now().Before(job.until) {
-		u.order.Remove(element)
-		delete(u.byKey, key)
-		u.count.Store(int64(len(u.byKey)))
-		return unrecordedJob{}, false
-	}
-	return job, true
+	return job, time.Now().Before(job.until)
 }
 
-// forget ends the memory of a job at the latest at until.
+// forget ends the memory of a job at the latest at until. It is called for
+// every job that is recorded, and so also drops what is over.
 func (u *unrecorded) forget(key store.Key, until time.Time) {
 	if u.count.Load() == 0 {
 		return
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	element, ok := u.byKey[key]
-	if !ok {
-		return
+	if element, ok := u.byKey[key]; ok {
+		if job := element.Value.(unrecordedJob); until.Before(job.until) {
+			job.until = until
+			element.Value = job
+		}
 	}
-	if job := element.Value.(unrecordedJob); until.Before(job.until) {
-		job.until = until
-		element.Value = job
+	now := time.Now()
+	for oldest := u.order.Front(); oldest != nil; oldest = u.order.Front() {
+		job := oldest.Value.(unrecordedJob)
+		if now.Before(job.until) {
+			break
+		}
+		u.order.Remove(oldest)
+		delete(u.byKey, job.key)
 	}
+	u.count.Store(int64(len(u.byKey)))
 }
