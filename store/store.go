@@ -64,7 +64,7 @@ type Claim struct {
 	// State is Acquired, Held or Done; never Free.
 	State State
 	// Result is what an earlier owner saved into the claim, and is set only
-	// when State is Acquired. It is nil for stores that are not a Saver.
+	// when State is Acquired. No store saves anything yet: it is nil.
 	Result []byte
 	// At is when the job was recorded as done, by the store's clock, and is
 	// set only when State is Done. It is advisory: zero means unknown.
@@ -72,6 +72,10 @@ type Claim struct {
 }
 
 // Store keeps claims and done markers.
+//
+// A token names the owner of a claim: an opaque, non-empty, printable string
+// that the caller chooses and makes unique. Stores tell tokens apart by every
+// byte and need not check them.
 //
 // Rules for every method, all of which package storetest checks:
 //
