@@ -1,5 +1,5 @@
 // Command prove runs the long experiments of crashtest, holds their figures to
-// what the design promises, and writes the README's table from them.
+// what this module promises, and writes the README's table from them.
 //
 //	go run ./internal/e2e/prove
 //	go run ./internal/e2e/prove -run 'crash|no-crash' -readme ""

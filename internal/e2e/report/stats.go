@@ -23,7 +23,7 @@ func Median(runs []Run, get func(Run) float64) float64 {
 }
 
 // Range returns the smallest and largest of what get reads from each run, as
-// "15-20", or "0" where they are equal.
+// "15-20", one number where they are equal, and "-" for no runs.
 func Range(runs []Run, get func(Run) int) string {
 	if len(runs) == 0 {
 		return "-"

@@ -52,7 +52,7 @@ func run(addr string, rounds int, length time.Duration) error {
 	}
 
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(out, "copy\tgoroutines\tway\tjobs/s\tx article\tlowest\thighest\tserver us/job\tclient us/job")
+	_, _ = fmt.Fprintln(out, "copy\tgoroutines\tway\tjobs/s\tx by hand\tlowest\thighest\tserver us/job\tclient us/job")
 	for _, copies := range []string{"first", "duplicate"} {
 		for _, goroutines := range []int{1, 20, 64} {
 			results := make([][]result, len(all))

@@ -30,8 +30,8 @@ type way struct {
 
 var errUnexpected = errors.New("unexpected answer")
 
-// ways returns the commands of the article first: they are what the others
-// are compared to.
+// ways returns the hand-written commands first: they are what the others are
+// compared to.
 func ways(client *redis.Client) ([]way, error) {
 	s, err := redisstore.New(client, "bench")
 	if err != nil {
@@ -53,7 +53,7 @@ func ways(client *redis.Client) ([]way, error) {
 
 	return []way{
 		{
-			name: "article (EXISTS, SET NX PX, SET EX)",
+			name: "by hand (EXISTS, SET NX PX, SET EX)",
 			run: func(ctx context.Context, id string) error {
 				if err := isDone(ctx, id, 0); err != nil {
 					return err
