@@ -53,7 +53,7 @@ func (s *hookedStore) hook(before, after func(ctx context.Context, op string) er
 	s.before, s.after = before, after
 }
 
-func hooked[T any](s *hookedStore, ctx context.Context, op string, call func() (T, error)) (T, error) {
+func hooked[T any](ctx context.Context, s *hookedStore, op string, call func() (T, error)) (T, error) {
 	s.mu.Lock()
 	s.calls[op]++
 	before, after := s.before, s.after
@@ -74,19 +74,19 @@ func hooked[T any](s *hookedStore, ctx context.Context, op string, call func() (
 }
 
 func (s *hookedStore) Claim(ctx context.Context, key store.Key, token string, lease time.Duration) (store.Claim, error) {
-	return hooked(s, ctx, "claim", func() (store.Claim, error) { return s.Store.Claim(ctx, key, token, lease) })
+	return hooked(ctx, s, "claim", func() (store.Claim, error) { return s.Store.Claim(ctx, key, token, lease) })
 }
 
 func (s *hookedStore) Renew(ctx context.Context, key store.Key, token string, lease time.Duration) (store.State, error) {
-	return hooked(s, ctx, "renew", func() (store.State, error) { return s.Store.Renew(ctx, key, token, lease) })
+	return hooked(ctx, s, "renew", func() (store.State, error) { return s.Store.Renew(ctx, key, token, lease) })
 }
 
 func (s *hookedStore) Complete(ctx context.Context, key store.Key, token string, retention time.Duration) (store.State, error) {
-	return hooked(s, ctx, "complete", func() (store.State, error) { return s.Store.Complete(ctx, key, token, retention) })
+	return hooked(ctx, s, "complete", func() (store.State, error) { return s.Store.Complete(ctx, key, token, retention) })
 }
 
 func (s *hookedStore) Release(ctx context.Context, key store.Key, token string) (store.State, error) {
-	return hooked(s, ctx, "release", func() (store.State, error) { return s.Store.Release(ctx, key, token) })
+	return hooked(ctx, s, "release", func() (store.State, error) { return s.Store.Release(ctx, key, token) })
 }
 
 // failing fails the named operations.
