@@ -19,7 +19,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var errStore = errors.New("store is away")
+var (
+	errStore   = errors.New("store is away")
+	errHandler = errors.New("handler failed")
+)
 
 // hookedStore is a store whose calls a test can count, fail and delay.
 type hookedStore struct {
@@ -163,6 +166,15 @@ func newTestDedup(t *testing.T, s store.Store, cfg Config) (*Dedup, *outcomes) {
 		t.Fatal(err)
 	}
 	return d, seen
+}
+
+func closeDedup(t *testing.T, d *Dedup) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := d.Close(ctx); err != nil {
+		t.Errorf("could not close: %v", err)
+	}
 }
 
 // newCopy returns a delivery of a job: every one is a message of its own.
