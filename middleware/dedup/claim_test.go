@@ -13,6 +13,7 @@ import (
 )
 
 func TestHeldCopyIsNackedAfterHeldWait(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newHookedStore(t)
 		d, seen := newTestDedup(t, s, testConfig())
@@ -38,6 +39,7 @@ func TestHeldCopyIsNackedAfterHeldWait(t *testing.T) {
 }
 
 func TestHeldCopyFollowsItsHolder(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		holder error
 		runs   int
@@ -81,6 +83,7 @@ func TestHeldCopyFollowsItsHolder(t *testing.T) {
 }
 
 func TestStoreFailureFailsClosed(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newHookedStore(t)
 		d, seen := newTestDedup(t, s, testConfig())
@@ -100,6 +103,7 @@ func TestStoreFailureFailsClosed(t *testing.T) {
 // A Claim that ended in an error may have won. Its claim must not hold copies
 // out for a lease that nobody uses.
 func TestClaimWithALostAnswerIsGivenBack(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newHookedStore(t)
 		d, seen := newTestDedup(t, s, testConfig())
@@ -123,6 +127,7 @@ func TestClaimWithALostAnswerIsGivenBack(t *testing.T) {
 // A process that stood still between the claim's request and its answer asks
 // again before it runs the handler.
 func TestClaimThatExpiredOnItsWayIsAskedForAgain(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newHookedStore(t)
 		d, seen := newTestDedup(t, s, testConfig())
@@ -143,6 +148,7 @@ func TestClaimThatExpiredOnItsWayIsAskedForAgain(t *testing.T) {
 }
 
 func TestCopyThatArrivesAfterCloseDoesNotWait(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newHookedStore(t)
 		d, seen := newTestDedup(t, s, testConfig())
@@ -161,6 +167,7 @@ func TestCopyThatArrivesAfterCloseDoesNotWait(t *testing.T) {
 }
 
 func TestCompleteIsRetriedWithinTheLease(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newHookedStore(t)
 		d, seen := newTestDedup(t, s, testConfig())
@@ -181,6 +188,7 @@ func TestCompleteIsRetriedWithinTheLease(t *testing.T) {
 }
 
 func TestStateThatBreaksTheContractIsAnError(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newHookedStore(t)
 		d, seen := newTestDedup(t, freeClaims{s}, testConfig())

@@ -24,6 +24,7 @@ func waitLost(after *time.Duration, cause *error) message.HandlerFunc {
 }
 
 func TestSlowHandlerKeepsItsClaim(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newHookedStore(t)
 		d, seen := newTestDedup(t, s, testConfig())
@@ -42,6 +43,7 @@ func TestSlowHandlerKeepsItsClaim(t *testing.T) {
 }
 
 func TestFastHandlerNeedsNoRenewal(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newHookedStore(t)
 		d, _ := newTestDedup(t, s, testConfig())
@@ -62,6 +64,7 @@ func TestFastHandlerNeedsNoRenewal(t *testing.T) {
 // The lease ends on the local clock, counted from before the last successful
 // call was sent, whatever a client that hangs does.
 func TestLeaseIsLostWhileTheStoreHangs(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newHookedStore(t)
 		cfg := testConfig()
@@ -85,6 +88,7 @@ func TestLeaseIsLostWhileTheStoreHangs(t *testing.T) {
 }
 
 func TestFailedRenewalAloneIsNoLoss(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newHookedStore(t)
 		d, seen := newTestDedup(t, s, testConfig())
@@ -107,6 +111,7 @@ func TestFailedRenewalAloneIsNoLoss(t *testing.T) {
 }
 
 func TestLeaseIsLostWhenTheStoreSaysSo(t *testing.T) {
+	t.Parallel()
 	for name, steal := range map[string]func(s store.Store, key store.Key) error{
 		"free": func(s store.Store, key store.Key) error { return nil },
 		"held": func(s store.Store, key store.Key) error {
@@ -146,6 +151,7 @@ func TestLeaseIsLostWhenTheStoreSaysSo(t *testing.T) {
 
 // The effect has happened, so it is recorded, whoever owns the claim by then.
 func TestEffectAfterALostLeaseIsRecorded(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newHookedStore(t)
 		d, seen := newTestDedup(t, s, testConfig())
@@ -166,6 +172,7 @@ func TestEffectAfterALostLeaseIsRecorded(t *testing.T) {
 }
 
 func TestRenewalIsJoinedBeforeTheClaimIsSettled(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newHookedStore(t)
 		d, seen := newTestDedup(t, s, testConfig())

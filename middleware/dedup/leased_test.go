@@ -30,6 +30,7 @@ func TestFirstCopyTwoCallsDuplicateOne(t *testing.T) {
 }
 
 func TestFailOpenRunsAndRecords(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newHookedStore(t)
 		cfg := testConfig()
@@ -51,6 +52,7 @@ func TestFailOpenRunsAndRecords(t *testing.T) {
 }
 
 func TestPanicReleasesAndTravelsOn(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newHookedStore(t)
 		d, seen := newTestDedup(t, s, testConfig())
@@ -79,6 +81,7 @@ func TestPanicReleasesAndTravelsOn(t *testing.T) {
 }
 
 func TestGoexitIsNackedOneLeaseLater(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, seen := newTestDedup(t, newHookedStore(t), testConfig())
 		msg := newCopy("1")
@@ -119,6 +122,7 @@ func TestHandlerThatNacksHasFailed(t *testing.T) {
 }
 
 func TestAckedEarly(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newHookedStore(t)
 		d, seen := newTestDedup(t, s, testConfig())

@@ -11,6 +11,7 @@ import (
 )
 
 func TestLimitBoundsRunningHandlersOnly(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, seen := newTestDedup(t, newHookedStore(t), testConfig())
 		var running, runs atomic.Int32
@@ -44,6 +45,7 @@ func TestLimitBoundsRunningHandlersOnly(t *testing.T) {
 }
 
 func TestLimitHasSlotsPerHandler(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		limit := Limit(1)
 		inner := limit(counting(new(int)))
@@ -57,6 +59,7 @@ func TestLimitHasSlotsPerHandler(t *testing.T) {
 }
 
 func TestWaitForASlotEnds(t *testing.T) {
+	t.Parallel()
 	closing := make(chan struct{})
 	for name, end := range map[string]func(msg *message.Message, d *Dedup, cancel context.CancelFunc){
 		"with the context":      func(_ *message.Message, _ *Dedup, cancel context.CancelFunc) { cancel() },

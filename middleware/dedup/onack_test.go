@@ -11,6 +11,7 @@ import (
 )
 
 func TestOutputsAreRecordedOnAck(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		answer func(*message.Message) bool
 		first  Outcome
@@ -58,6 +59,7 @@ func TestOutputsAreRecordedOnAck(t *testing.T) {
 }
 
 func TestRenewalOfOutputsEndsAtPublishTimeout(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newHookedStore(t)
 		cfg := testConfig()
@@ -81,6 +83,7 @@ func TestRenewalOfOutputsEndsAtPublishTimeout(t *testing.T) {
 }
 
 func TestCloseWaitsForOutputsUntilItsContextEnds(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, seen := newTestDedup(t, newHookedStore(t), testConfig())
 		if _, err := d.Middleware(message.PassthroughHandler)(newCopy("1")); err != nil {

@@ -11,6 +11,7 @@ import (
 )
 
 func TestMissingKey(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		policy   MissingKeyPolicy
 		runs     int
@@ -40,6 +41,7 @@ func TestMissingKey(t *testing.T) {
 }
 
 func TestEmptyScopeIsRefused(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := testConfig()
 		cfg.Scope = nil
@@ -54,6 +56,7 @@ func TestEmptyScopeIsRefused(t *testing.T) {
 }
 
 func TestErrorsDoNotShowTheKey(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := testConfig()
 		logged := &logs{}

@@ -9,6 +9,7 @@ import (
 )
 
 func TestStrayClaimsAreReleasedWhenTheStoreAnswers(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newHookedStore(t)
 		d, _ := newTestDedup(t, s, testConfig())
@@ -34,6 +35,7 @@ func TestStrayClaimsAreReleasedWhenTheStoreAnswers(t *testing.T) {
 // A stopped server carries out the Claim that timed out when it resumes, after
 // a release that found nothing.
 func TestStrayClaimThatArrivesLateIsReleased(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newHookedStore(t)
 		d, _ := newTestDedup(t, s, testConfig())

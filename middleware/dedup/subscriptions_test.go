@@ -55,6 +55,7 @@ func (f *fakeSubscriber) Close() error {
 func (f *fakeSubscriber) String() string { return "fake" }
 
 func TestSubscriptionsMerge(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeSubscriber{closed: make(chan struct{})}
 		sub := Subscriptions(f, 3)
@@ -80,6 +81,7 @@ func TestSubscriptionsMerge(t *testing.T) {
 }
 
 func TestOneSubscriptionThatEndsEndsAll(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeSubscriber{closed: make(chan struct{})}
 		out, err := Subscriptions(f, 3).Subscribe(t.Context(), "topic")
@@ -104,6 +106,7 @@ func TestOneSubscriptionThatEndsEndsAll(t *testing.T) {
 }
 
 func TestFailedSubscribeCancelsTheOthers(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeSubscriber{failAt: 3, closed: make(chan struct{})}
 		_, err := Subscriptions(f, 5).Subscribe(t.Context(), "topic")
@@ -119,6 +122,7 @@ func TestFailedSubscribeCancelsTheOthers(t *testing.T) {
 }
 
 func TestClosingWakesBeforeTheSubscriberCloses(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeSubscriber{closed: make(chan struct{})}
 		sub := Subscriptions(f, 1)

@@ -48,6 +48,7 @@ func TestUnrecordedForgetsTheOldest(t *testing.T) {
 }
 
 func TestUnrecordedJobIsRecordedWithoutRunningAgain(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newHookedStore(t)
 		d, seen := newTestDedup(t, s, testConfig())
@@ -77,6 +78,7 @@ func TestUnrecordedJobIsRecordedWithoutRunningAgain(t *testing.T) {
 // Copies that wait since before the effect must not run it again when its
 // claim ends before its marker is written.
 func TestWaitingCopiesOfAnUnrecordedJobDoNotRunIt(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newHookedStore(t)
 		d, seen := newTestDedup(t, s, testConfig())
