@@ -3,7 +3,6 @@ package redisstore_test
 import (
 	"fmt"
 	"net"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -41,10 +40,11 @@ func startCluster(t *testing.T, nodes int) []string {
 	var addrs []string
 	var meetFirst []any
 	for i := range nodes {
-		bus := freePort(t)
-		addr := testserver.NewRedis(t, testserver.RedisOptions{
-			Args: []string{"--cluster-enabled", "yes", "--cluster-port", bus},
-		}).Addr
+		server := testserver.NewRedis(t, testserver.RedisOptions{Args: []string{"--cluster-enabled", "yes"}})
+		if nodes > 1 && server.PID() == 0 {
+			t.Skip("SKIPPED, NOT TESTED: nodes in containers do not reach each other's loopback ports; install redis-server")
+		}
+		addr := server.Addr
 		addrs = append(addrs, addr)
 
 		c := newClient(t, addr)
@@ -53,7 +53,7 @@ func startCluster(t *testing.T, nodes int) []string {
 		}
 		if i == 0 {
 			host, port, _ := net.SplitHostPort(addr)
-			meetFirst = []any{"CLUSTER", "MEET", host, port, bus}
+			meetFirst = []any{"CLUSTER", "MEET", host, port}
 			continue
 		}
 		if err := c.Do(t.Context(), meetFirst...).Err(); err != nil {
@@ -78,14 +78,4 @@ func awaitCluster(t *testing.T, c *redis.Client, nodes int) {
 			t.Fatalf("the cluster of %d does not form: %v\n%s", nodes, err, info)
 		}
 	}
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
