@@ -14,7 +14,9 @@ import (
 //	<Unix time in ms> <kind> <subject> <what was answered>
 //
 // and is written, by one system call, after the answer arrived and before the
-// caller sees it. So whatever a killed process acted upon is in its file.
+// caller sees it. So whatever a killed process acted upon is in its file. No
+// verdict needs effects and acknowledgements: they are for whoever looks into a
+// broken promise.
 const (
 	evDelivered = "delivered" // a message entered the handler chain
 	evEffect    = "effect"    // the effect of a job was recorded
@@ -55,8 +57,6 @@ type testimony struct {
 	delivered  int
 	storeCalls int
 	outcomes   map[string]int
-	// effects are the jobs whose effect the process saw recorded.
-	effects map[string]bool
 	// completed are the jobs whose Complete was answered to the process.
 	completed map[string]bool
 	// leases holds when each claim that the process still owned when it ended
@@ -75,7 +75,6 @@ func readEvidence(path string) (testimony, error) {
 func parseEvidence(content []byte) (testimony, error) {
 	t := testimony{
 		outcomes:  make(map[string]int),
-		effects:   make(map[string]bool),
 		completed: make(map[string]bool),
 		leases:    make(map[string]time.Time),
 	}
@@ -101,8 +100,6 @@ func (t *testimony) add(at time.Time, kind, subject, answer string) {
 		t.storeCalls++
 	case evOutcome:
 		t.outcomes[subject]++
-	case evEffect:
-		t.effects[subject] = true
 	case evClaim, evRenew:
 		if answer == "acquired" {
 			t.leases[subject] = at

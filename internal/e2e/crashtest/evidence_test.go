@@ -43,9 +43,6 @@ func TestEvidenceIsReadAsWritten(t *testing.T) {
 	if got.delivered != 2 || got.storeCalls != 1 || got.outcomes["processed"] != 1 {
 		t.Errorf("wrong counts: %+v", got)
 	}
-	if len(got.effects) != 1 || !got.effects["1"] {
-		t.Errorf("effects are %v, want that of job 1", got.effects)
-	}
 	if len(got.completed) != 1 || !got.completed["1"] {
 		t.Errorf("completed are %v, want job 1 alone: a failed Complete answers nothing", got.completed)
 	}
