@@ -45,11 +45,10 @@ var measures = []measure{
 		prepare: func(store.Store) error { return nil },
 		copy: func(s store.Store, i int) error {
 			key := store.Key{Scope: "bench", ID: strconv.Itoa(i)}
-			c, err := s.Claim(context.Background(), key, "a", time.Minute)
-			if err != nil || c.State != store.Acquired {
-				return fmt.Errorf("Claim answered %s: %w", c.State, err)
+			if err := expectClaim(s, key, "a", store.Acquired); err != nil {
+				return err
 			}
-			_, err = s.Complete(context.Background(), key, "a", time.Minute)
+			_, err := s.Complete(context.Background(), key, "a", time.Minute)
 			return err
 		},
 	},
@@ -59,13 +58,7 @@ var measures = []measure{
 			_, err := s.Complete(context.Background(), job, "a", time.Hour)
 			return err
 		},
-		copy: func(s store.Store, _ int) error {
-			c, err := s.Claim(context.Background(), job, "b", time.Minute)
-			if err != nil || c.State != store.Done {
-				return fmt.Errorf("Claim answered %s: %w", c.State, err)
-			}
-			return nil
-		},
+		copy: func(s store.Store, _ int) error { return expectClaim(s, job, "b", store.Done) },
 	},
 	{
 		name: "Held",
@@ -73,14 +66,16 @@ var measures = []measure{
 			_, err := s.Claim(context.Background(), job, "a", time.Hour)
 			return err
 		},
-		copy: func(s store.Store, _ int) error {
-			c, err := s.Claim(context.Background(), job, "b", time.Minute)
-			if err != nil || c.State != store.Held {
-				return fmt.Errorf("Claim answered %s: %w", c.State, err)
-			}
-			return nil
-		},
+		copy: func(s store.Store, _ int) error { return expectClaim(s, job, "b", store.Held) },
 	},
+}
+
+func expectClaim(s store.Store, key store.Key, token string, want store.State) error {
+	c, err := s.Claim(context.Background(), key, token, time.Minute)
+	if err == nil && c.State != want {
+		err = fmt.Errorf("claim answered %s, want %s", c.State, want)
+	}
+	return err
 }
 
 // share calls f for 0 to n-1 from a number of goroutines and returns an error

@@ -70,8 +70,11 @@ func ways(client *redis.Client) ([]way, error) {
 			run: func(ctx context.Context, id string) error {
 				key := store.Key{Scope: "jobs", ID: id}
 				c, err := s.Claim(ctx, key, token, lease)
-				if err != nil || c.State != store.Acquired {
-					return fmt.Errorf("%w: %s, %w", errUnexpected, c.State, err)
+				if err == nil && c.State != store.Acquired {
+					err = fmt.Errorf("%w: %s", errUnexpected, c.State)
+				}
+				if err != nil {
+					return err
 				}
 				state, err := s.Complete(ctx, key, token, retention)
 				if err == nil && state != store.Acquired {
