@@ -60,7 +60,7 @@ func TestLimitHasSlotsPerHandler(t *testing.T) {
 
 func TestWaitForASlotEnds(t *testing.T) {
 	t.Parallel()
-	closing := make(chan struct{})
+	var closing chan struct{}
 	for name, end := range map[string]func(msg *message.Message, d *Dedup, cancel context.CancelFunc){
 		"with the context":      func(_ *message.Message, _ *Dedup, cancel context.CancelFunc) { cancel() },
 		"with the subscription": func(*message.Message, *Dedup, context.CancelFunc) { close(closing) },

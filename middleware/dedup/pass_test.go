@@ -55,7 +55,7 @@ func TestEmptyScopeIsRefused(t *testing.T) {
 	})
 }
 
-func TestErrorsDoNotShowTheKey(t *testing.T) {
+func TestTheLogDoesNotShowTheKey(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := testConfig()
