@@ -14,11 +14,13 @@ import (
 // repeated, such as a notification: the claim is the done marker. A message
 // whose key was claimed before, by anyone, is acknowledged without running the
 // handler, so a job is lost when its process dies in mid-handler, and when its
-// handler fails: the error is returned once, counted as Lost, and a
-// redelivery finds the claim. An effect is never repeated while the store
+// handler fails or the messages it returned cannot be published: the error is
+// returned once, counted as Lost, and a redelivery finds the claim. An effect is never repeated while the store
 // keeps the claim, for Config.Retention.
 //
-// Config.Lease is not used. Arguments and errors are those of Leased.
+// Config.FailOpen and Config.PublishTimeout are not used, and Config.Lease only
+// sets the default of Config.StoreTimeout. Arguments and errors are those of
+// Leased.
 func AtMostOnce(s store.Store, key keyextract.Func, cfg Config, logger watermill.LoggerAdapter) (*Dedup, error) {
 	return newDedup(modeAtMostOnce, s, key, cfg, logger)
 }
@@ -41,6 +43,11 @@ func (p *pass) runAtMostOnce() (outputs []*message.Message, err error) {
 	p.msg.SetContext(p.handlerContext())
 	outcome := Lost
 	defer func() {
+		if p.delivery.turnedAway {
+			// The handler has not run, and a redelivery must find the key free.
+			outcome = Held
+			p.release()
+		}
 		outputs = p.came.restore(p.msg, outputs)
 		p.end(outcome)
 	}()
@@ -54,7 +61,7 @@ func (p *pass) runAtMostOnce() (outputs []*message.Message, err error) {
 // claimForGood claims the key for the whole retention. It asks again only when
 // the store fails: held is an answer here.
 func (p *pass) claimForGood() (store.State, error) {
-	defer func() { p.claimed = time.Since(p.arrived) }()
+	defer func() { p.waited = time.Since(p.arrived) }()
 	var wait backoff
 	for {
 		state, err := p.claimOnce(p.d.cfg.Retention)

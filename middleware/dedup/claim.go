@@ -20,7 +20,7 @@ func (p *pass) claim() (store.State, error) {
 	for {
 		state, err := p.claimOnce(p.d.cfg.Lease)
 		now := time.Now()
-		p.claimed = now.Sub(p.arrived)
+		p.waited = now.Sub(p.arrived)
 		switch {
 		case err == nil && state == store.Done:
 			return state, nil
@@ -32,9 +32,9 @@ func (p *pass) claim() (store.State, error) {
 			// The process stood still meanwhile, and somebody may have
 			// overtaken: ask again at once.
 		default:
-			left := p.d.cfg.HeldWait - p.claimed
+			left := p.d.cfg.HeldWait - p.waited
 			if left <= 0 || !p.pause(min(wait.next(), left)) {
-				p.claimed = time.Since(p.arrived)
+				p.waited = time.Since(p.arrived)
 				return state, err
 			}
 		}

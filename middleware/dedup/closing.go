@@ -1,6 +1,9 @@
 package dedup
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // closingKey is the context key of a subscription's closing channel.
 type closingKey struct{}
@@ -16,4 +19,20 @@ func withClosing(ctx context.Context, closing <-chan struct{}) context.Context {
 func closingFrom(ctx context.Context) <-chan struct{} {
 	closing, _ := ctx.Value(closingKey{}).(<-chan struct{})
 	return closing
+}
+
+// spinPause is how long a message is kept that goes back for a reason that will
+// not pass by itself: most subscribers redeliver at once, and would spin.
+const spinPause = 100 * time.Millisecond
+
+// pauseAfterClose slows down a message that is nacked because of Close: a
+// router that is still open would get it back at once, over and over.
+func pauseAfterClose(ctx context.Context) {
+	timer := time.NewTimer(spinPause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-closingFrom(ctx):
+	}
 }

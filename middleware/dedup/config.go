@@ -34,7 +34,7 @@ const (
 	MissingKeyDrop
 )
 
-// Config tunes Leased. Retention must be set; every other field's zero value
+// Config tunes a Dedup of any mode. Retention must be set; every other field's zero value
 // is its default.
 type Config struct {
 	// Retention is how long a job is remembered as done, counted from its
@@ -42,13 +42,14 @@ type Config struct {
 	// broker's longest redelivery delay plus the consumer's longest delay plus
 	// whatever operations may reprocess. Too long costs storage: one small
 	// record a job.
-	// Required; at least Lease.
+	// Required; at least Lease, and longer than RedeliverAfter.
 	Retention time.Duration
 
 	// Lease is how long a claim outlives a process that died or stalled. It is
 	// renewed while the handler runs, so it need not cover the handler's time.
 	// Longer delays the jobs of a dead process; shorter makes a short pause of
 	// process, network or store count as a death, and the job can run twice.
+	// At least 10 ms.
 	// Default: 30 s.
 	Lease time.Duration
 
@@ -67,7 +68,8 @@ type Config struct {
 	RedeliverAfter time.Duration
 
 	// StoreTimeout bounds each call to the store. Longer than a third of the
-	// lease leaves no time for a second attempt to renew.
+	// lease leaves no time for a second attempt to renew. Must be shorter than
+	// Lease.
 	// Default: Lease / 6.
 	StoreTimeout time.Duration
 
@@ -120,6 +122,10 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.MissingKey < MissingKeyError || c.MissingKey > MissingKeyDrop {
 		return c, configError("MissingKey", "is not a known policy, got %d", c.MissingKey)
+	}
+
+	if c.Retention <= c.RedeliverAfter {
+		return c, configError("Retention", "must be longer than RedeliverAfter (%s), got %s", c.RedeliverAfter, c.Retention)
 	}
 
 	if c.Lease == 0 {

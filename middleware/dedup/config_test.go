@@ -49,6 +49,7 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 	for field, cfg := range map[string]Config{
 		"Config.Retention is required":     {},
 		"Config.Retention must be at":      valid(func(c *Config) { c.Retention = time.Second }),
+		"Config.Retention must be longer":  valid(func(c *Config) { c.RedeliverAfter = time.Hour }),
 		"Config.Lease must not":            valid(func(c *Config) { c.Lease = -1 }),
 		"Config.Lease must be":             valid(func(c *Config) { c.Lease = time.Millisecond }),
 		"Config.HeldWait must not":         valid(func(c *Config) { c.HeldWait = -1 }),

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
-	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -114,7 +113,8 @@ func (d *Dedup) Middleware(h message.HandlerFunc) message.HandlerFunc {
 // arrives is handled as before, but waits for nothing.
 //
 // When ctx ends first, Close gives up what is left, which may run again, and
-// returns an error that wraps ctx's. It may be called more than once.
+// returns an error that wraps ctx's, at most Config.StoreTimeout later, after
+// the call to the store under way. It may be called more than once.
 func (d *Dedup) Close(ctx context.Context) error {
 	d.closeOnce.Do(func() { close(d.closing) })
 
@@ -133,21 +133,10 @@ func (d *Dedup) Close(ctx context.Context) error {
 	return fmt.Errorf("could not record the jobs of %d messages as done: %w", left, context.Cause(ctx))
 }
 
-// pauseAfterClose slows down a message that is nacked because of Close: a
-// router that is still open would get it back at once, over and over.
-func pauseAfterClose(ctx context.Context) {
-	timer := time.NewTimer(spinPause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	case <-closingFrom(ctx):
-	}
-}
-
 // storeContext returns a context for one call to the store. parent's values
 // are kept and its end is not: a router's Timeout or a closing subscriber ends
-// the message's context exactly when the claim has to be settled.
+// the message's context exactly when the claim has to be settled. A store in
+// memory waits for nothing and needs neither.
 func (d *Dedup) storeContext(parent context.Context) (context.Context, context.CancelFunc) {
 	if d.local {
 		return context.Background(), func() {}

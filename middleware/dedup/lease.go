@@ -39,7 +39,7 @@ func (l *lease) start(p *pass, cancel context.CancelCauseFunc) {
 	l.p = p
 	l.cancel = cancel
 	l.until = p.sent.Add(p.d.cfg.Lease)
-	now := p.arrived.Add(p.claimed)
+	now := p.arrived.Add(p.waited)
 	l.first = time.AfterFunc(p.sent.Add(p.d.cfg.Lease/3).Sub(now), l.keep)
 }
 
@@ -116,7 +116,9 @@ func (l *lease) expire() {
 func (l *lease) markLost() {
 	l.mu.Lock()
 	first := !l.lost && !l.stopped
-	l.lost = l.lost || first
+	if first {
+		l.lost = true
+	}
 	cancel := l.cancel
 	l.mu.Unlock()
 	if first && cancel != nil {

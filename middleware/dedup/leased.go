@@ -65,7 +65,7 @@ func (p *pass) runClaimed() (outputs []*message.Message, err error) {
 	case err != nil:
 		return p.fail(outputs, err)
 	case nacked(p.msg):
-		return p.refuse()
+		return p.settleNacked()
 	case len(outputs) > 0 && !acked(p.msg):
 		publishing = true
 		// The outputs may carry the handler's context, so it lasts until they
@@ -119,9 +119,9 @@ func (p *pass) fail(outputs []*message.Message, err error) ([]*message.Message, 
 	return outputs, err
 }
 
-// refuse settles a handler that nacked its message and returned no error. The
+// settleNacked settles a handler that nacked its message and returned no error. The
 // subscriber may be reading the message already, so it is not restored.
-func (p *pass) refuse() ([]*message.Message, error) {
+func (p *pass) settleNacked() ([]*message.Message, error) {
 	lost, _ := p.lease.stop()
 	p.release()
 	p.came.restore(p.msg, nil)
@@ -202,7 +202,7 @@ func (p *pass) settleOpen(a answer) {
 func (p *pass) replay(job unrecordedJob) ([]*message.Message, error) {
 	p.delivery.token = job.token
 	found, err := p.complete(p.arrived.Add(p.d.cfg.HeldWait), p.pause)
-	p.claimed = time.Since(p.arrived)
+	p.waited = time.Since(p.arrived)
 	switch {
 	case err == nil && found == store.Done:
 		p.end(Duplicate)

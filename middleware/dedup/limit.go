@@ -15,9 +15,10 @@ import (
 // about twice as many subscriptions as slots every slot has work. Every
 // wrapped handler has slots of its own.
 //
-// A message whose context ends, whose claim is lost or whose router closes
-// (see WakeOnClose) while it waits for a slot is nacked, and the handler does
-// not run. Limit panics when n is less than 1.
+// A message whose context ends, whose claim is lost, whose Dedup is closed or
+// whose router closes (see WakeOnClose) while it waits for a slot is nacked, or
+// fails with ErrAlreadyAcked, and the handler does not run. Limit panics when n
+// is less than 1.
 func Limit(n int) message.HandlerMiddleware {
 	if n < 1 {
 		panic(fmt.Sprintf("dedup.Limit: n must be at least 1, got %d", n))

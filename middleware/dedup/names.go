@@ -2,7 +2,7 @@ package dedup
 
 import (
 	"fmt"
-	"strings"
+	"regexp"
 	"sync"
 
 	"github.com/ThreeDotsLabs/watermill"
@@ -18,6 +18,8 @@ type handlerNames struct {
 	stems map[[2]string]*numbered // by topic and stem
 }
 
+var digits = regexp.MustCompile("[0-9]+")
+
 type numbered struct {
 	scope  string
 	warned bool
@@ -25,7 +27,7 @@ type numbered struct {
 
 // note takes a handler at its first message.
 func (n *handlerNames) note(topic, handler, scope string) {
-	stem := strings.TrimRight(handler, "0123456789")
+	stem := digits.ReplaceAllString(handler, "#")
 	if stem == handler {
 		return
 	}
@@ -44,9 +46,10 @@ func (n *handlerNames) note(topic, handler, scope string) {
 		return
 	}
 	other.warned = true
+	// A LoggerAdapter has no level for warnings.
 	n.logger.Error(
-		"Handlers of one topic differ only in a trailing number and have scopes of their own: copies are not deduplicated between them; use dedup.Subscriptions, or one Config.Scope",
-		fmt.Errorf("handlers %q with a number share no scope", stem),
+		"Handlers of one topic differ only in a number and have scopes of their own: copies are not deduplicated between them; use dedup.Subscriptions, or one Config.Scope",
+		fmt.Errorf("handlers named %q share no scope", stem),
 		watermill.LogFields{"topic": topic},
 	)
 }

@@ -12,6 +12,7 @@ func TestNumberedHandlersAreWarnedOf(t *testing.T) {
 	}{
 		"numbered":      {[][3]string{{"jobs", "receipts-0", "receipts-0"}, {"jobs", "receipts-1", "receipts-1"}, {"jobs", "receipts-2", "receipts-2"}}, 1},
 		"one scope":     {[][3]string{{"jobs", "receipts-0", "receipts"}, {"jobs", "receipts-1", "receipts"}}, 0},
+		"number inside": {[][3]string{{"jobs", "x-0-worker", "x-0-worker"}, {"jobs", "x-12-worker", "x-12-worker"}}, 1},
 		"two topics":    {[][3]string{{"a", "receipts-0", "receipts-0"}, {"b", "receipts-1", "receipts-1"}}, 0},
 		"other names":   {[][3]string{{"jobs", "receipts", "receipts"}, {"jobs", "mail", "mail"}}, 0},
 		"only a number": {[][3]string{{"jobs", "mail", "mail"}, {"jobs", "mail2", "mail2"}}, 0},

@@ -28,8 +28,8 @@ func (d *Dedup) scopePrefix() string {
 // records are kept apart from those of the other modes, so that it can run
 // beside them during a rollout.
 //
-// Config.HeldWait and Config.FailOpen are not used. Arguments and errors are
-// those of Leased.
+// Config.HeldWait, Config.MissingKey, Config.PublishTimeout and Config.FailOpen
+// are not used. Arguments and errors are those of Leased.
 func Observe(s store.Store, key keyextract.Func, cfg Config, logger watermill.LoggerAdapter) (*Dedup, error) {
 	return newDedup(modeObserve, s, key, cfg, logger)
 }
@@ -38,13 +38,13 @@ func Observe(s store.Store, key keyextract.Func, cfg Config, logger watermill.Lo
 // handler runs.
 func (p *pass) runObserved() (outputs []*message.Message, err error) {
 	state, claimErr := p.claimOnce(p.d.cfg.Lease)
-	p.claimed = time.Since(p.arrived)
+	p.waited = time.Since(p.arrived)
+	p.msg.SetContext(p.handlerContext())
+	defer p.msg.SetContext(p.ctx)
 	if claimErr != nil {
 		p.releaseLater()
 		return p.runUnclaimed(StoreError)
 	}
-	p.msg.SetContext(p.handlerContext())
-	defer p.msg.SetContext(p.ctx)
 	if state != store.Acquired {
 		return p.runUnclaimed(Duplicate)
 	}
@@ -59,7 +59,7 @@ func (p *pass) runObserved() (outputs []*message.Message, err error) {
 			p.end(Failed)
 			return
 		}
-		if _, err := p.complete(time.Now(), p.pauseToRecord); err != nil {
+		if _, err := p.completeOnce(); err != nil {
 			p.end(Unrecorded)
 			return
 		}

@@ -13,7 +13,8 @@ const (
 	// be recorded then. It is recorded now and the handler did not run.
 	Replayed
 	// Duplicate: the job was already done. The handler did not run and the
-	// message was acknowledged.
+	// message was acknowledged. With Observe the handler ran, and the job may
+	// also have been another delivery's at the moment.
 	Duplicate
 	// Held: another delivery had the claim until the wait ended, or the wait
 	// for it or for a slot of Limit was cut short. The message was nacked.
@@ -25,11 +26,13 @@ const (
 	// what was done.
 	MissingKey
 	// StoreError: the store could not be reached for HeldWait. The handler did
-	// not run and the message was nacked.
+	// not run and the message was nacked. With Observe it ran.
 	StoreError
 	// Unrecorded: the handler succeeded, but the job could not be recorded as
-	// done within the lease. The message was nacked; a copy that comes back to
-	// this process is recorded without running the handler again.
+	// done within the lease. The message was nacked, unless it had been acked
+	// before or the mode is Observe; a copy that comes back to this process is
+	// recorded without running the handler again. Or Close gave up waiting for
+	// the job's messages to be published.
 	Unrecorded
 	// LeaseLost: the claim was lost while the handler ran, so the job may have
 	// run twice.
@@ -86,11 +89,11 @@ type Pass struct {
 	// Waited is the time from the message's arrival until its claim was
 	// decided.
 	Waited time.Duration
+	// Ran is the time inside the wrapped handler; zero if it did not run.
+	Ran time.Duration
 	// AckedEarly says that the message had been acknowledged before it got
 	// here, by InstantAck for one: the broker will not deliver it again.
 	AckedEarly bool
-	// Ran is the time inside the wrapped handler; zero if it did not run.
-	Ran time.Duration
 }
 
 // Observer is told how every pass ended, from the goroutine that ends it: the

@@ -6,15 +6,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/watermill-dedup/watermill-dedup/keyextract"
 	"github.com/watermill-dedup/watermill-dedup/store"
 )
-
-// spinPause is how long a message is kept that goes back for a reason that will
-// not pass by itself: most subscribers redeliver at once, and would spin.
-const spinPause = 100 * time.Millisecond
 
 // pass is one message on its way through the middleware. It belongs to the
 // goroutine that runs it, and then to the one that completes it on ack.
@@ -26,7 +23,7 @@ type pass struct {
 
 	handler, topic, scope string
 	arrived               time.Time
-	claimed, ran          time.Duration
+	waited, ran           time.Duration
 	ackedEarly            bool
 
 	delivery delivery
@@ -111,6 +108,9 @@ func (p *pass) businessKey() (string, error) {
 }
 
 func (p *pass) missingKey(err error) ([]*message.Message, error) {
+	if p.d.mode == modeObserve {
+		return p.runUnclaimed(MissingKey)
+	}
 	if p.scope != "" {
 		switch p.d.cfg.MissingKey {
 		case MissingKeyProcess:
@@ -133,7 +133,7 @@ func (p *pass) runUnclaimed(outcome Outcome) ([]*message.Message, error) {
 
 // runHandler runs the wrapped handler and takes its time.
 func (p *pass) runHandler() ([]*message.Message, error) {
-	defer func() { p.ran = time.Since(p.arrived) - p.claimed }()
+	defer func() { p.ran = time.Since(p.arrived) - p.waited }()
 	return p.h(p.msg)
 }
 
@@ -167,9 +167,7 @@ func (p *pass) pause(d time.Duration) bool {
 
 // end reports the outcome of the pass. Every path calls it once.
 func (p *pass) end(outcome Outcome) {
-	if outcome == Duplicate {
-		p.d.logger.Debug("Message is a duplicate", nil)
-	}
+	p.log(outcome)
 	defer func() {
 		// Observing must not change what happens to the message.
 		if r := recover(); r != nil {
@@ -180,8 +178,27 @@ func (p *pass) end(outcome Outcome) {
 		Handler:    p.handler,
 		Topic:      p.topic,
 		Outcome:    outcome,
-		Waited:     p.claimed,
+		Waited:     p.waited,
 		Ran:        p.ran,
 		AckedEarly: p.ackedEarly,
 	})
+}
+
+// log says what an operator would want to know without an Observer.
+func (p *pass) log(outcome Outcome) {
+	var text string
+	switch outcome {
+	case Duplicate:
+		p.d.logger.Debug("Message is a duplicate", nil)
+		return
+	case LeaseLost:
+		text = "Claim was lost while the handler ran: the job may have run twice"
+	case Unrecorded:
+		text = "Job could not be recorded as done, and may run again"
+	case Lost:
+		text = "Handler failed, and its job is lost by choice of AtMostOnce"
+	default:
+		return
+	}
+	p.d.logger.Info(text, watermill.LogFields{"handler_name": p.handler, "topic": p.topic})
 }

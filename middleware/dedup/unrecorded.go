@@ -66,7 +66,8 @@ func (u *unrecorded) get(key store.Key) (unrecordedJob, bool) {
 }
 
 // forget ends the memory of a job at the latest at until. It is called for
-// every job that is recorded, and so also drops what is over.
+// every job that is recorded, and so also drops what is over, as far as the
+// oldest that is not.
 func (u *unrecorded) forget(key store.Key, until time.Time) {
 	if u.count.Load() == 0 {
 		return
