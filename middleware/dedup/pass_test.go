@@ -55,6 +55,29 @@ func TestEmptyScopeIsRefused(t *testing.T) {
 	})
 }
 
+func TestALostLeaseIsLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newHookedStore(t)
+		s.hook(failing("renew"), nil)
+		logged := &logs{}
+		d, err := Leased(s, byJob, testConfig(), logged)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := d.Middleware(func(*message.Message) ([]*message.Message, error) {
+			time.Sleep(4 * time.Second)
+			return nil, nil
+		})
+		if _, err := h(newCopy("secret")); err != nil {
+			t.Fatal(err)
+		}
+		if text := logged.String(); !strings.Contains(text, "may have run twice") || strings.Contains(text, "secret") {
+			t.Errorf("log is %q", text)
+		}
+	})
+}
+
 func TestTheLogDoesNotShowTheKey(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

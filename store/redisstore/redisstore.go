@@ -87,7 +87,7 @@ func checkClient(client redis.UniversalClient) error {
 		return fmt.Errorf("%w: want *redis.Client or *redis.ClusterClient, got %T", ErrUnsuitableClient, client)
 	}
 	if !honoursDeadlines {
-		return fmt.Errorf("%w: without the option ContextTimeoutEnabled it ignores deadlines, and a slow server outlasts the lease", ErrUnsuitableClient)
+		return fmt.Errorf("%w: without the option ContextTimeoutEnabled it ignores deadlines, and a slow server outlasts the lease; Open makes a right client, and the store needs one of its own, which no Pub/Sub closes", ErrUnsuitableClient)
 	}
 	return nil
 }
