@@ -82,8 +82,23 @@ func startContainer(name string) (process, error) {
 
 func (c container) pid() int { return 0 }
 
+// signalNames has the signals that a container can be sent, by names: the
+// numbers of SIGSTOP and SIGCONT are not the same on macOS as in a container.
+var signalNames = map[syscall.Signal]string{
+	syscall.SIGCONT: "CONT",
+	syscall.SIGINT:  "INT",
+	syscall.SIGKILL: "KILL",
+	syscall.SIGQUIT: "QUIT",
+	syscall.SIGSTOP: "STOP",
+	syscall.SIGTERM: "TERM",
+}
+
 func (c container) signal(sig syscall.Signal) error {
-	_, err := docker(context.Background(), "kill", "--signal", fmt.Sprint(int(sig)), c.name)
+	name, ok := signalNames[sig]
+	if !ok {
+		return fmt.Errorf("could not signal a container: it is sent names, and none is known for %q", sig)
+	}
+	_, err := docker(context.Background(), "kill", "--signal", name, c.name)
 	if err != nil && c.exited() {
 		return os.ErrProcessDone
 	}
