@@ -17,6 +17,10 @@ GOLANGCI_LINT = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 # The race detector needs a C compiler; .ci/servers brings one where it can.
 RACE = $$(command -v gcc >/dev/null && echo -race || echo "SKIPPED: the race detector, for want of gcc" >&2)
 
+# Not written out in test: make runs a line that has $(MAKE) in it even with -n,
+# and .ci/servers installs packages.
+SUBMAKE = $(MAKE) --no-print-directory
+
 # Every module of the repository, "." included.
 MODULES = $$(find . -name go.mod -not -path './.git/*' | sort | xargs -n1 dirname)
 
@@ -25,8 +29,8 @@ MODULES = $$(find . -name go.mod -not -path './.git/*' | sort | xargs -n1 dirnam
 
 test:
 	@servers=$$(.ci/servers) || exit 1; \
-	$(MAKE) --no-print-directory --keep-going check unit fuzz REQUIRE_SERVERS=$$servers && \
-	if [ $$servers = 1 ]; then $(MAKE) --no-print-directory crash; else echo "SKIPPED: the crash runs, for want of servers"; fi
+	$(SUBMAKE) --keep-going check unit fuzz REQUIRE_SERVERS=$$servers && \
+	if [ $$servers = 1 ]; then $(SUBMAKE) crash; else echo "SKIPPED: the crash runs, for want of servers"; fi
 
 check:
 	@echo "== gofmt"
