@@ -21,7 +21,10 @@ func ExampleDedup_Middleware_byTopic() {
 		panic(err)
 	}
 	key := keyextract.ByTopic(map[string]keyextract.Func{
-		"orders": keyextract.Metadata("order_id"),
+		"orders": keyextract.Composite(
+			keyextract.Metadata("type"), // placed, cancelled
+			keyextract.Metadata("order_id"),
+		),
 		"payments": keyextract.Composite(
 			keyextract.Metadata("tenant"),
 			keyextract.JSON("payment.id"),
@@ -33,7 +36,7 @@ func ExampleDedup_Middleware_byTopic() {
 	}
 	s.router.AddMiddleware(d.Middleware)
 	s.router.AddConsumerHandler("receipts", "orders", s.pubSub, func(msg *message.Message) error {
-		fmt.Println("order", msg.Metadata.Get("order_id"))
+		fmt.Println(msg.Metadata.Get("type"), "order", msg.Metadata.Get("order_id"))
 		return nil
 	})
 	s.router.AddConsumerHandler("ledger", "payments", s.pubSub, func(msg *message.Message) error {
@@ -42,8 +45,12 @@ func ExampleDedup_Middleware_byTopic() {
 	})
 
 	s.run(d, func() {
-		s.send("orders", "order_id", "17")
-		s.send("orders", "order_id", "17")
+		for _, kind := range []string{"placed", "cancelled", "placed"} {
+			msg := message.NewMessage(watermill.NewUUID(), nil)
+			msg.Metadata.Set("type", kind)
+			msg.Metadata.Set("order_id", "17")
+			s.publish("orders", msg)
+		}
 		for _, tenant := range []string{"north", "south", "north"} {
 			msg := message.NewMessage(watermill.NewUUID(), []byte(`{"payment":{"id":5}}`))
 			msg.Metadata.Set("tenant", tenant)
@@ -51,7 +58,8 @@ func ExampleDedup_Middleware_byTopic() {
 		}
 	})
 	// Output:
-	// order 17
+	// placed order 17
+	// cancelled order 17
 	// payment of north {"payment":{"id":5}}
 	// payment of south {"payment":{"id":5}}
 }

@@ -41,7 +41,7 @@ func sendReceipts() error {
 		return err
 	}
 	router.AddPlugin(dedup.WakeOnClose)
-	router.AddMiddleware(d.Middleware, dedup.Limit(20)) // 20 handlers at a time
+	router.AddMiddleware(d.Middleware, dedup.Limit(20)) // each handler runs 20 messages at a time
 	router.AddConsumerHandler("receipts", "orders", sub, func(msg *message.Message) error {
 		return sendReceipt(msg.Metadata.Get("order_id"))
 	})
