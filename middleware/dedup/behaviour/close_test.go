@@ -174,7 +174,7 @@ func TestCloseOfTheMiddlewareEndsTheWait(t *testing.T) {
 	onEveryPubSub(t, func(t *testing.T, ps *pubSub) {
 		r := newRig(t, ps)
 		calls := r.counted()
-		d := r.leased(func(c *dedup.Config) { c.HeldWait = patience })
+		d := r.leased(func(c *dedup.Config) { c.HeldWait = time.Hour })
 		claimElsewhere(t, r.store, handlerName, "a", time.Minute)
 		// A closed middleware sends everything back at once.
 		slowly := func(h message.HandlerFunc) message.HandlerFunc {

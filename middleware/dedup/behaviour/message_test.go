@@ -178,7 +178,7 @@ func TestNumberedNamesOfOneHandlerAreWarnedAbout(t *testing.T) {
 		r.run()
 		r.publish(1, "a")
 		r.awaitAcks(3)
-		if lines := r.logs.errorsWith("trailing number"); len(lines) != 1 {
+		if lines := r.logs.errorsWith("differ only in a number"); len(lines) != 1 {
 			t.Errorf("want one warning, got %q", lines)
 		}
 		if c := r.ledger.counts(); c.effects != 3 {

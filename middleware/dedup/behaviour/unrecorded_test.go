@@ -44,7 +44,7 @@ func TestUnrecordedEffectIsNotRepeatedByItsOtherCopies(t *testing.T) {
 	onEveryPubSub(t, func(t *testing.T, ps *pubSub) {
 		r := newRig(t, ps)
 		down := r.breakable()
-		d := r.leased(func(c *dedup.Config) { c.Lease = time.Second })
+		d := r.leased(func(c *dedup.Config) { c.Lease = 2 * time.Second })
 		holders := r.gate()
 		r.consume(func(msg *message.Message) error {
 			job, _ := r.start(msg)
