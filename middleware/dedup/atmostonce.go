@@ -13,8 +13,8 @@ import (
 // AtMostOnce returns a middleware for effects that are better skipped than
 // repeated, such as a notification: the claim is the done marker. A message
 // whose key was claimed before, by anyone, is acknowledged without running the
-// handler, so a job is lost when its process dies in mid-handler, and when its
-// handler fails or the messages it returned cannot be published: the error is
+// handler, so a job is lost when its process dies in mid-handler, when a claim's
+// answer is lost and another process gets the redelivery, and when its handler fails or the messages it returned cannot be published: the error is
 // returned once, counted as Lost, and a redelivery finds the claim. An effect is never repeated while the store
 // keeps the claim, for Config.Retention.
 //
@@ -27,12 +27,19 @@ func AtMostOnce(s store.Store, key keyextract.Func, cfg Config, logger watermill
 
 // runAtMostOnce is the middleware of AtMostOnce: the claim is the marker.
 func (p *pass) runAtMostOnce() (outputs []*message.Message, err error) {
+	// A claim whose answer was lost may stand. With its token a redelivery
+	// meets its own claim, not a stranger's.
+	if job, ok := p.d.unanswered.take(p.delivery.key); ok {
+		p.delivery.token = job.token
+	}
 	state, err := p.claimForGood()
 	switch {
 	case err != nil:
-		// The claim may stand all the same. Its handler has not run, so it can
-		// be given back; a copy that arrives before is lost.
-		p.releaseLater()
+		p.d.unanswered.add(rememberedJob{
+			key:   p.delivery.key,
+			token: p.delivery.token,
+			until: time.Now().Add(p.d.cfg.Retention),
+		})
 		return p.turnAway(StoreError)
 	case state != store.Acquired:
 		p.end(Duplicate)
@@ -41,19 +48,30 @@ func (p *pass) runAtMostOnce() (outputs []*message.Message, err error) {
 
 	p.came = takeSnapshot(p.msg)
 	p.msg.SetContext(p.handlerContext())
-	outcome := Lost
-	defer func() {
-		if p.delivery.turnedAway {
-			// The handler has not run, and a redelivery must find the key free.
-			outcome = Held
-			p.release()
-		}
+	outputs, err = p.runHandler(func() {
+		p.came.restore(p.msg, nil)
+		p.end(Lost)
+	})
+	switch {
+	case p.delivery.turnedAway:
+		// The handler has not run, and a redelivery must find the key free.
+		p.release()
+		p.came.restore(p.msg, nil)
+		p.end(Held)
+	case err != nil || nacked(p.msg):
 		outputs = p.came.restore(p.msg, outputs)
-		p.end(outcome)
-	}()
-	outputs, err = p.runHandler()
-	if err == nil && !nacked(p.msg) {
-		outcome = Processed
+		p.end(Lost)
+	case len(outputs) > 0 && !acked(p.msg):
+		return p.settleOnAck(outputs, func(a answer) {
+			if a == published {
+				p.end(Processed)
+			} else {
+				p.end(Lost)
+			}
+		}), nil
+	default:
+		outputs = p.came.restore(p.msg, outputs)
+		p.end(Processed)
 	}
 	return outputs, err
 }

@@ -30,13 +30,13 @@ func (p *pass) claim() (store.State, error) {
 				return state, nil
 			}
 			// The process stood still meanwhile, and somebody may have
-			// overtaken: ask again at once.
-		default:
-			left := p.d.cfg.HeldWait - p.waited
-			if left <= 0 || !p.pause(min(wait.next(), left)) {
-				p.waited = time.Since(p.arrived)
-				return state, err
-			}
+			// overtaken: ask again.
+			state, p.stray = store.Held, true
+		}
+		left := p.d.cfg.HeldWait - p.waited
+		if left <= 0 || !p.pause(min(wait.next(), left)) {
+			p.waited = time.Since(p.arrived)
+			return state, err
 		}
 		sent = time.Now()
 	}
@@ -71,8 +71,12 @@ func (p *pass) release() {
 	}
 }
 
-// releaseLater has the claim released in the background.
+// releaseLater has the claim released in the background, unless an instance
+// further out has it too and may claim it again.
 func (p *pass) releaseLater() {
+	if p.delivery.shared {
+		return
+	}
 	p.d.releaseStray(p.delivery.key, p.delivery.token)
 }
 
@@ -81,25 +85,20 @@ func (p *pass) releaseLater() {
 // it succeeds the job is remembered: copies in this process must not run it
 // when its claim ends before its marker is written.
 func (p *pass) complete(deadline time.Time, pause func(time.Duration) bool) (store.State, error) {
-	key := p.delivery.key
 	var wait backoff
-	for attempt := 1; ; attempt++ {
+	for {
 		found, err := p.completeOnce()
 		if err == nil {
-			ours := p.delivery.recorded.Swap(true)
-			if found == store.Done && (attempt > 1 || ours) {
-				// Our own marker: of an attempt whose answer was lost, or of
-				// an inner instance.
-				found = store.Acquired
-			}
 			// A copy may have claimed the key just before the marker and be
-			// about to look here.
-			p.d.unrecorded.forget(key, time.Now().Add(p.d.cfg.Lease))
+			// about to look here: remember the job for a while.
+			p.d.unrecorded.forget(p.delivery.key, time.Now().Add(p.d.cfg.Lease))
 			return found, nil
 		}
-		if attempt == 1 {
-			p.remember()
-		}
+		p.d.unrecorded.add(rememberedJob{
+			key:   p.delivery.key,
+			token: p.delivery.token,
+			until: time.Now().Add(p.d.cfg.Retention),
+		})
 		next := wait.next()
 		if time.Until(deadline) < next || !pause(next) {
 			return 0, err
@@ -107,17 +106,11 @@ func (p *pass) complete(deadline time.Time, pause func(time.Duration) bool) (sto
 	}
 }
 
-// remember keeps a job whose effect is not recorded, for the copies that come
-// to this process.
-func (p *pass) remember() {
-	if _, ok := p.d.unrecorded.get(p.delivery.key); ok {
-		return
-	}
-	p.d.unrecorded.add(unrecordedJob{
-		key:   p.delivery.key,
-		token: p.delivery.token,
-		until: time.Now().Add(p.d.cfg.Retention),
-	})
+// overtaken reports whether a Complete that found this had lost its claim
+// without noticing. A marker that it found is its own as a rule, of an attempt
+// whose answer was lost.
+func overtaken(found store.State) bool {
+	return found == store.Held || found == store.Free
 }
 
 func (p *pass) completeOnce() (store.State, error) {

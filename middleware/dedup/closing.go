@@ -3,6 +3,8 @@ package dedup
 import (
 	"context"
 	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
 )
 
 // closingKey is the context key of a subscription's closing channel.
@@ -21,18 +23,14 @@ func closingFrom(ctx context.Context) <-chan struct{} {
 	return closing
 }
 
-// spinPause is how long a message is kept that goes back for a reason that will
-// not pass by itself: most subscribers redeliver at once, and would spin.
+// spinPause is the least time that a message is kept before it goes back
+// without its handler having run. What ended its time may have ended before it
+// came, most subscribers redeliver at once, and both together would spin.
 const spinPause = 100 * time.Millisecond
 
-// pauseAfterClose slows down a message that is nacked because of Close: a
-// router that is still open would get it back at once, over and over.
-func pauseAfterClose(ctx context.Context) {
-	timer := time.NewTimer(spinPause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	case <-closingFrom(ctx):
+// avoidSpin waits until a message that came at arrived may go back.
+func avoidSpin(msg *message.Message, arrived time.Time) {
+	if !acked(msg) { // or it cannot come back
+		time.Sleep(spinPause - time.Since(arrived))
 	}
 }

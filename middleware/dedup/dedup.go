@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -33,8 +34,12 @@ type Dedup struct {
 	cfg       Config
 	logger    watermill.LoggerAdapter
 
-	outage     outage
-	unrecorded unrecorded
+	outage outage
+	// unrecorded are jobs whose effect happened while the store could not
+	// record it.
+	unrecorded jobMemory
+	// unanswered are jobs of AtMostOnce whose claim got no answer.
+	unanswered jobMemory
 	releaser   releaser
 	names      handlerNames
 	tasks      tasks
@@ -82,7 +87,7 @@ func newDedup(m mode, s store.Store, key keyextract.Func, cfg Config, logger wat
 		key:     key,
 		cfg:     cfg,
 		logger:  logger,
-		outage:  outage{logger: logger},
+		outage:  outage{logger: logger, calm: cfg.Lease},
 		names:   handlerNames{logger: logger},
 		closing: make(chan struct{}),
 		abandon: make(chan struct{}),
@@ -101,9 +106,7 @@ func newDedup(m mode, s store.Store, key keyextract.Func, cfg Config, logger wat
 func (d *Dedup) Middleware(h message.HandlerFunc) message.HandlerFunc {
 	var named sync.Once
 	return func(msg *message.Message) ([]*message.Message, error) {
-		p := newPass(d, msg, h)
-		named.Do(func() { d.names.note(p.topic, p.handler, p.scope) })
-		return p.run()
+		return newPass(d, msg, h, &named).run()
 	}
 }
 
@@ -114,7 +117,9 @@ func (d *Dedup) Middleware(h message.HandlerFunc) message.HandlerFunc {
 //
 // When ctx ends first, Close gives up what is left, which may run again, and
 // returns an error that wraps ctx's, at most Config.StoreTimeout later, after
-// the call to the store under way. It may be called more than once.
+// the calls to the store under way. From then on a job whose handler returned
+// messages is only recorded if they are published already. It may be called
+// more than once.
 func (d *Dedup) Close(ctx context.Context) error {
 	d.closeOnce.Do(func() { close(d.closing) })
 
@@ -129,7 +134,12 @@ func (d *Dedup) Close(ctx context.Context) error {
 		return nil
 	}
 	d.abandonOnce.Do(func() { close(d.abandon) })
-	<-idle
+	timeout := time.NewTimer(d.cfg.StoreTimeout)
+	defer timeout.Stop()
+	select {
+	case <-idle:
+	case <-timeout.C:
+	}
 	return fmt.Errorf("could not record the jobs of %d messages as done: %w", left, context.Cause(ctx))
 }
 

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"math/rand/v2"
 	"strings"
-	"sync/atomic"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
@@ -22,9 +21,9 @@ type delivery struct {
 	dedup *Dedup
 	key   store.Key
 	token string
-	// recorded is set when the key was recorded as done with this token;
-	// instances of one delivery with one key share it.
-	recorded *atomic.Bool
+	// shared says that an instance further out has a claim of this key with
+	// this token, in another store or, through another client, in the same.
+	shared bool
 
 	// turnedAway is set by Limit and by an inner instance that nacked the
 	// message without running the handler. Only the message's own goroutine
@@ -34,7 +33,8 @@ type delivery struct {
 
 type deliveryKey struct{}
 
-// handlerContext is the message's context with the delivery in it.
+// handlerContext is the message's context with the delivery in it. No delivery
+// hides that of another message, from which the context was carried over.
 type handlerContext struct {
 	context.Context
 	delivery *delivery
@@ -77,14 +77,14 @@ func (v *delivery) claims(s store.Store, key store.Key) bool {
 	return false
 }
 
-// recordedOf returns the flag of an instance further out with this key, or nil.
-func (v *delivery) recordedOf(key store.Key) *atomic.Bool {
+// tokenOf returns the token of an instance further out with this key.
+func (v *delivery) tokenOf(key store.Key) (token string, ok bool) {
 	for ; v != nil; v = v.outer {
 		if v.key == key {
-			return v.recorded
+			return v.token, true
 		}
 	}
-	return nil
+	return "", false
 }
 
 // turnAway notes that the message was nacked without its handler running.

@@ -48,18 +48,13 @@ func (p *pass) runClaimed() (outputs []*message.Message, err error) {
 	p.msg.SetContext(ctx)
 	p.lease.start(p, cancel)
 
-	finished, publishing := false, false
+	publishing := false
 	defer func() {
-		if !finished {
-			// A panic, which must reach Recoverer with its stack, or Goexit.
-			p.abort()
-		}
 		if !publishing {
 			cancel(nil)
 		}
 	}()
-	outputs, err = p.runHandler()
-	finished = true
+	outputs, err = p.runHandler(p.abort)
 
 	switch {
 	case err != nil:
@@ -94,7 +89,7 @@ func (p *pass) succeed(outputs []*message.Message) ([]*message.Message, error) {
 		}
 		// Acked before: nothing brings the outputs back if they are not
 		// published now.
-	case lost || found != store.Acquired:
+	case lost || overtaken(found):
 		p.end(LeaseLost)
 	default:
 		p.end(Processed)
@@ -146,19 +141,6 @@ func (p *pass) abort() {
 	} else {
 		p.end(Failed)
 	}
-	// After a panic the router nacks. After Goexit nobody does, and the
-	// message would stay unanswered for ever.
-	p.d.tasks.run(func() {
-		timer := time.NewTimer(p.d.cfg.Lease)
-		defer timer.Stop()
-		select {
-		case <-p.msg.Acked():
-		case <-p.msg.Nacked():
-		case <-timer.C:
-		case <-p.d.closing:
-		}
-		p.msg.Nack()
-	})
 }
 
 // runOpen runs the handler without a claim, as Config.FailOpen asks for, and
@@ -174,7 +156,7 @@ func (p *pass) runOpen() (outputs []*message.Message, err error) {
 			p.settleOpen(settled)
 		}
 	}()
-	outputs, err = p.runHandler()
+	outputs, err = p.runHandler(func() {})
 	switch {
 	case err != nil || nacked(p.msg):
 	case len(outputs) > 0 && !acked(p.msg):
@@ -199,7 +181,7 @@ func (p *pass) settleOpen(a answer) {
 
 // replay settles a message whose effect this process knows to have happened.
 // It needs no claim: Complete records done whatever it finds.
-func (p *pass) replay(job unrecordedJob) ([]*message.Message, error) {
+func (p *pass) replay(job rememberedJob) ([]*message.Message, error) {
 	p.delivery.token = job.token
 	found, err := p.complete(p.arrived.Add(p.d.cfg.HeldWait), p.pause)
 	p.waited = time.Since(p.arrived)

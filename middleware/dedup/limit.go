@@ -2,6 +2,7 @@ package dedup
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 )
@@ -42,19 +43,19 @@ func Limit(n int) message.HandlerMiddleware {
 // waitForSlot reports whether it got a slot before the message's time ran out.
 func waitForSlot(slots chan struct{}, msg *message.Message) bool {
 	ctx := msg.Context()
+	arrived := time.Now()
 	select {
 	case slots <- struct{}{}:
 		// Both may have been ready; a handler must not start on a lost claim.
-		if ctx.Err() != nil {
-			<-slots
-			return false
+		if ctx.Err() == nil {
+			return true
 		}
-		return true
+		<-slots
 	case <-ctx.Done():
 	case <-closingFrom(ctx):
 	case <-deliveryFrom(msg).dedupClosed():
-		pauseAfterClose(ctx)
 	}
+	avoidSpin(msg, arrived)
 	deliveryFrom(msg).turnAway()
 	return false
 }

@@ -56,7 +56,11 @@ func (p *pass) runObserved() (outputs []*message.Message, err error) {
 		p.lease.stop()
 		if !succeeded {
 			p.release()
-			p.end(Failed)
+			if p.delivery.turnedAway {
+				p.end(Held)
+			} else {
+				p.end(Failed)
+			}
 			return
 		}
 		if _, err := p.completeOnce(); err != nil {
@@ -65,7 +69,7 @@ func (p *pass) runObserved() (outputs []*message.Message, err error) {
 		}
 		p.end(Processed)
 	}()
-	outputs, err = p.runHandler()
+	outputs, err = p.runHandler(func() {})
 	succeeded = err == nil && !nacked(p.msg)
 	return outputs, err
 }

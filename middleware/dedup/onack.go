@@ -4,8 +4,6 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-
-	"github.com/watermill-dedup/watermill-dedup/store"
 )
 
 // answer is what became of a message whose handler returned messages.
@@ -39,6 +37,9 @@ func (p *pass) awaitAnswer() answer {
 		case <-p.msg.Nacked():
 			return refused
 		case <-p.d.abandon:
+			if acked(p.msg) {
+				return published
+			}
 			return abandoned
 		case <-timeout.C:
 			p.lease.stop()
@@ -65,7 +66,7 @@ func (p *pass) settleClaimed(a answer) {
 	switch {
 	case err != nil:
 		p.end(Unrecorded)
-	case lost || found != store.Acquired:
+	case lost || overtaken(found):
 		p.end(LeaseLost)
 	default:
 		p.end(Processed)

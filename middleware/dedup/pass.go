@@ -2,8 +2,9 @@ package dedup
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
@@ -16,10 +17,11 @@ import (
 // pass is one message on its way through the middleware. It belongs to the
 // goroutine that runs it, and then to the one that completes it on ack.
 type pass struct {
-	d   *Dedup
-	msg *message.Message
-	h   message.HandlerFunc
-	ctx context.Context // the message's, as it came
+	d     *Dedup
+	msg   *message.Message
+	h     message.HandlerFunc
+	named *sync.Once      // per wrapped handler
+	ctx   context.Context // the message's, as it came
 
 	handler, topic, scope string
 	arrived               time.Time
@@ -28,9 +30,8 @@ type pass struct {
 
 	delivery delivery
 	inner    handlerContext
-	recorded atomic.Bool // delivery.recorded, unless an outer instance has it
-	came     snapshot    // from before the handler runs
-	lease    lease       // of a claimed handler
+	came     snapshot // from before the handler runs
+	lease    lease    // of a claimed handler
 	// sent is when the claim that succeeded was sent: its lease counts from
 	// before the store saw it.
 	sent time.Time
@@ -38,20 +39,19 @@ type pass struct {
 	stray bool
 }
 
-func newPass(d *Dedup, msg *message.Message, h message.HandlerFunc) *pass {
+func newPass(d *Dedup, msg *message.Message, h message.HandlerFunc, named *sync.Once) *pass {
 	ctx := msg.Context()
-	p := &pass{
+	return &pass{
 		d:          d,
 		msg:        msg,
 		h:          h,
+		named:      named,
 		ctx:        ctx,
 		handler:    message.HandlerNameFromCtx(ctx),
 		topic:      message.SubscribeTopicFromCtx(ctx),
 		arrived:    time.Now(),
 		ackedEarly: acked(msg),
 	}
-	p.scope = d.cfg.Scope(p.handler)
-	return p
 }
 
 // handlerContext returns the context for the wrapped handler.
@@ -73,16 +73,11 @@ func (p *pass) run() ([]*message.Message, error) {
 		return p.runUnclaimed(Bypassed)
 	}
 	p.delivery = delivery{outer: outer, msg: p.msg, dedup: p.d, key: key}
-	// One token a delivery: an inner instance with the same key in the same
-	// database then meets its own claim, not a stranger's.
-	if outer != nil {
-		p.delivery.token = outer.token
-		p.delivery.recorded = outer.recordedOf(key)
-	} else {
+	// With the token of an outer instance that has the same key, an inner one
+	// in the same database meets its own claim, not a stranger's.
+	p.delivery.token, p.delivery.shared = outer.tokenOf(key)
+	if !p.delivery.shared {
 		p.delivery.token = newToken()
-	}
-	if p.delivery.recorded == nil {
-		p.delivery.recorded = &p.recorded
 	}
 
 	switch p.d.mode {
@@ -96,11 +91,23 @@ func (p *pass) run() ([]*message.Message, error) {
 }
 
 // businessKey extracts the message's key, once: a handler may rewrite it.
-func (p *pass) businessKey() (string, error) {
+func (p *pass) businessKey() (id string, err error) {
+	returned := false
+	defer func() {
+		if !returned {
+			// The user's function panicked.
+			avoidSpin(p.msg, p.arrived)
+			p.end(MissingKey)
+		}
+	}()
+	p.scope = p.d.cfg.Scope(p.handler)
+	p.named.Do(func() { p.d.names.note(p.topic, p.handler, p.scope) })
 	if p.scope == "" {
-		return "", fmt.Errorf("handler %q: %w", p.handler, ErrNoScope)
+		err = fmt.Errorf("handler %q: %w", p.handler, ErrNoScope)
+	} else {
+		id, err = p.d.key(p.msg)
 	}
-	id, err := p.d.key(p.msg)
+	returned = true
 	if err == nil && id == "" {
 		err = keyextract.ErrNoKey
 	}
@@ -109,36 +116,80 @@ func (p *pass) businessKey() (string, error) {
 
 func (p *pass) missingKey(err error) ([]*message.Message, error) {
 	if p.d.mode == modeObserve {
-		return p.runUnclaimed(MissingKey)
+		return p.runWithoutKey()
 	}
-	if p.scope != "" {
+	if errors.Is(err, keyextract.ErrNoKey) {
 		switch p.d.cfg.MissingKey {
 		case MissingKeyProcess:
-			return p.runUnclaimed(MissingKey)
+			return p.runWithoutKey()
 		case MissingKeyDrop:
 			p.end(MissingKey)
 			return nil, nil
+		case MissingKeyError:
 		}
 	}
-	p.pause(spinPause)
+	avoidSpin(p.msg, p.arrived)
 	p.end(MissingKey)
 	return nil, fmt.Errorf("could not tell which job the message is: %w", err)
+}
+
+// runWithoutKey runs the handler of a message that is no known job, and so has
+// no idempotency key either.
+func (p *pass) runWithoutKey() ([]*message.Message, error) {
+	if deliveryFrom(p.msg) == nil {
+		p.msg.SetContext(&handlerContext{Context: p.ctx})
+		defer p.msg.SetContext(p.ctx)
+	}
+	return p.runUnclaimed(MissingKey)
 }
 
 // runUnclaimed runs the handler without a claim of this pass.
 func (p *pass) runUnclaimed(outcome Outcome) ([]*message.Message, error) {
 	defer p.end(outcome)
-	return p.runHandler()
+	return p.runHandler(func() {})
 }
 
-// runHandler runs the wrapped handler and takes its time.
-func (p *pass) runHandler() ([]*message.Message, error) {
-	defer func() { p.ran = time.Since(p.arrived) - p.waited }()
-	return p.h(p.msg)
+// runHandler runs the wrapped handler. Where it does not return, unfinished is
+// called on the way: after a panic, which goes on to Recoverer with the stack
+// of the handler, or runtime.Goexit.
+func (p *pass) runHandler(unfinished func()) ([]*message.Message, error) {
+	finished := false
+	defer func() {
+		p.ran = time.Since(p.arrived) - p.waited
+		if finished {
+			return
+		}
+		cause := recover()
+		unfinished()
+		if cause != nil {
+			panic(cause)
+		}
+		p.nackUnanswered()
+	}()
+	outputs, err := p.h(p.msg)
+	finished = true
+	return outputs, err
+}
+
+// nackUnanswered nacks one lease later, if nobody answers: after Goexit the
+// router does not, and the message would stay unanswered for ever.
+func (p *pass) nackUnanswered() {
+	p.d.tasks.run(func() {
+		timer := time.NewTimer(p.d.cfg.Lease)
+		defer timer.Stop()
+		select {
+		case <-p.msg.Acked():
+		case <-p.msg.Nacked():
+		case <-timer.C:
+		case <-p.d.closing:
+		}
+		p.msg.Nack()
+	})
 }
 
 // turnAway sends the message back to the broker without running the handler.
 func (p *pass) turnAway(outcome Outcome) ([]*message.Message, error) {
+	avoidSpin(p.msg, p.arrived)
 	p.delivery.outer.turnAway()
 	p.end(outcome)
 	return nil, sendBack(p.msg)
@@ -160,7 +211,6 @@ func (p *pass) pause(d time.Duration) bool {
 	case <-ended:
 	case <-closingFrom(p.ctx):
 	case <-p.d.closing:
-		pauseAfterClose(p.ctx)
 	}
 	return false
 }

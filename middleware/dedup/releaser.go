@@ -87,7 +87,8 @@ func (d *Dedup) releaseStrays() {
 }
 
 // releaseBatch tries each claim once and returns those to try again. It stops
-// at the first failure: the others would meet the same one.
+// at the first failure, which the others would meet too, as a rule; the one
+// that failed is tried last the next time.
 func (d *Dedup) releaseBatch(batch []stray) (kept []stray, failed bool) {
 	for i, s := range batch {
 		ctx, cancel := d.storeContext(context.Background())
@@ -95,7 +96,7 @@ func (d *Dedup) releaseBatch(batch []stray) (kept []stray, failed bool) {
 		cancel()
 		d.outage.note(err)
 		if err != nil {
-			return append(kept, batch[i:]...), true
+			return append(append(kept, batch[i+1:]...), s), true
 		}
 		now := time.Now()
 		if s.until.IsZero() {

@@ -13,15 +13,15 @@ import (
 	"github.com/watermill-dedup/watermill-dedup/store"
 )
 
-func TestUnrecordedForgetsTheOldest(t *testing.T) {
+func TestMemoryForgetsTheOldest(t *testing.T) {
 	t.Parallel()
-	var u unrecorded
+	var u jobMemory
 	key := func(i int) store.Key { return store.Key{ID: strconv.Itoa(i)} }
-	for i := range maxUnrecorded + 1 {
-		u.add(unrecordedJob{key: key(i), until: time.Now().Add(time.Hour)})
+	for i := range maxRemembered + 1 {
+		u.add(rememberedJob{key: key(i), until: time.Now().Add(time.Hour)})
 	}
-	u.add(unrecordedJob{key: key(1), until: time.Now().Add(time.Hour)})
-	if len(u.byKey) != maxUnrecorded || u.order.Len() != maxUnrecorded {
+	u.add(rememberedJob{key: key(1), until: time.Now().Add(time.Hour)})
+	if len(u.byKey) != maxRemembered || u.order.Len() != maxRemembered {
 		t.Errorf("keeps %d keys in a list of %d", len(u.byKey), u.order.Len())
 	}
 	if _, ok := u.get(key(0)); ok {
@@ -39,7 +39,7 @@ func TestUnrecordedForgetsTheOldest(t *testing.T) {
 	if _, ok := u.get(key(1)); ok {
 		t.Error("a job is remembered beyond its time")
 	}
-	for i := range maxUnrecorded + 1 {
+	for i := range maxRemembered + 1 {
 		u.forget(key(i), time.Now())
 	}
 	if len(u.byKey) != 0 || u.order.Len() != 0 || u.count.Load() != 0 {
