@@ -22,16 +22,24 @@ type approach struct {
 	protect func(router *message.Router, s store.Store, limit int) (func(context.Context) error, error)
 	// because says why its row of the table looks as it does.
 	because string
+	// onReplicas says what more there is to see with several replicas.
+	onReplicas string
 }
 
-var approaches = []approach{
-	{"none", none,
-		"each copy runs until it succeeds"},
-	{"stock Deduplicator", stock,
-		"a key is recorded before the handler runs, so a failed job's retry is dropped; replicas share nothing"},
-	{"dedup.Leased", leased,
-		"a failed job gives its claim back, and a copy waits for the one that runs"},
-}
+var approaches = []approach{{
+	name:    "none",
+	protect: none,
+	because: "each copy runs until it succeeds",
+}, {
+	name:       "stock Deduplicator",
+	protect:    stock,
+	because:    "a key is recorded before the handler runs, so a failed job's retry is dropped",
+	onReplicas: "; replicas share nothing",
+}, {
+	name:    "dedup.Leased",
+	protect: leased,
+	because: "a failed job gives its claim back, and a copy waits for the one that runs",
+}}
 
 func none(router *message.Router, _ store.Store, limit int) (func(context.Context) error, error) {
 	router.AddMiddleware(dedup.Limit(limit))

@@ -12,6 +12,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
@@ -34,28 +36,39 @@ func main() {
 	jobs := flag.Int("jobs", 1000, "number of jobs; each is published twice")
 	flag.Parse()
 
-	open, where := inMemory, "on gochannel, in one process"
-	if *redisURL != "" {
-		open = func() (*place, error) { return onRedis(*redisURL) }
-		where = "on Redis Streams, with two replicas"
-		logging.Disable() // go-redis logs connections that it closes while in use
-	}
-	fmt.Printf("%d jobs %s. Each is published twice: two UUIDs, one %s.\n", *jobs, where, jobField)
-	fmt.Print("One call of the handler in ten fails; its message is then delivered again.\n\n")
-
-	if err := compare(open, *jobs); err != nil {
+	// An interrupt ends the run, which removes what it has made in Redis.
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	if err := quickstart(ctx, *redisURL, *jobs); err != nil {
+		cancel()
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
+func quickstart(ctx context.Context, redisURL string, jobs int) error {
+	open, where := inMemory, "on gochannel, in one process"
+	if redisURL != "" {
+		logging.Disable() // go-redis logs connections that it closes while in use
+		options, err := connect(ctx, redisURL)
+		if err != nil {
+			return err
+		}
+		open = func() (*place, error) { return onRedis(options) }
+		where = "on Redis Streams, with two replicas"
+	}
+	fmt.Printf("%d jobs %s. Each is published twice: two UUIDs, one %s.\n", jobs, where, jobField)
+	fmt.Print("One call of the handler in ten fails; its message is then delivered again.\n\n")
+	return compare(ctx, open, jobs, redisURL != "")
+}
+
 // compare runs every approach and prints a table and what to read from it.
-func compare(open func() (*place, error), jobs int) error {
+func compare(ctx context.Context, open func() (*place, error), jobs int, replicated bool) error {
 	fmt.Printf("%-20s %6s %6s %10s %8s %7s\n", "", "jobs", "done", "duplicates", "missing", "time")
 	results := make([]result, len(approaches))
 	for i, a := range approaches {
 		start := time.Now()
-		r, err := run(a, open, jobs)
+		r, err := run(ctx, a, open, jobs)
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
 		}
@@ -65,21 +78,30 @@ func compare(open func() (*place, error), jobs int) error {
 	}
 	fmt.Println()
 	for i, a := range approaches {
-		fmt.Printf("%-20s %d lost, %d repeated: %s\n", a.name, results[i].missing, results[i].duplicates, a.because)
+		because := a.because
+		if replicated {
+			because += a.onReplicas
+		}
+		fmt.Printf("%-20s %d lost, %d repeated: %s\n", a.name, results[i].missing, results[i].duplicates, because)
 	}
 	return nil
 }
 
 // run publishes the jobs, waits until every message is acked, and counts.
-func run(a approach, open func() (*place, error), jobs int) (r result, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+func run(ctx context.Context, a approach, open func() (*place, error), jobs int) (r result, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("messages are still unanswered after a minute"))
 	defer cancel()
 
 	p, err := open()
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, p.close()) }()
+	defer func() {
+		// After another error this one is most often the same again.
+		if closeErr := p.close(); err == nil {
+			err = closeErr
+		}
+	}()
 
 	l := newLedger(2 * jobs)
 	for _, replica := range p.replicas {
@@ -89,14 +111,14 @@ func run(a approach, open func() (*place, error), jobs int) (r result, err error
 		}
 		defer stop()
 	}
-	if err := publish(p.publisher, p.topic, jobs); err != nil {
+	if err := publish(ctx, p.publisher, p.topic, jobs); err != nil {
 		return r, err
 	}
 	select {
 	case <-l.drained:
 		return l.count(jobs), nil
 	case <-ctx.Done():
-		return r, errors.New("messages are still unanswered after a minute")
+		return r, context.Cause(ctx)
 	}
 }
 
@@ -119,21 +141,31 @@ func start(ctx context.Context, a approach, rep replica, p *place, l *ledger) (s
 	select {
 	case <-router.Running():
 	case err := <-ran:
+		_ = rep.subscriber.Close() // the router closes it only if it ran
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
 		return nil, err
 	}
 	return func() {
 		_ = router.Close()
-		_ = closeDedup(ctx) // after the router: it waits for the last markers
+		// After the router: it waits for the last markers.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_ = closeDedup(ctx)
 	}, nil
 }
 
 // publish sends every job twice, as two messages with UUIDs of their own.
-func publish(publisher message.Publisher, topic string, jobs int) error {
+func publish(ctx context.Context, publisher message.Publisher, topic string, jobs int) error {
 	for first := 0; first < jobs; first += apart {
 		for range 2 {
 			for job := first; job < min(first+apart, jobs); job++ {
 				msg := message.NewMessage(watermill.NewUUID(), nil)
 				msg.Metadata.Set(jobField, fmt.Sprint(job))
+				if ctx.Err() != nil {
+					return context.Cause(ctx)
+				}
 				if err := publisher.Publish(topic, msg); err != nil {
 					return err
 				}
