@@ -18,6 +18,10 @@ import (
 // returned once, counted as Lost, and a redelivery finds the claim. An effect is never repeated while the store
 // keeps the claim, for Config.Retention.
 //
+// It keeps no done markers apart from its claims: Leased on the same namespace
+// and scope would wait for them. Give the consumer another scope when you
+// change its mode.
+//
 // Config.FailOpen and Config.PublishTimeout are not used, and Config.Lease only
 // sets the default of Config.StoreTimeout. Arguments and errors are those of
 // Leased.

@@ -1,6 +1,7 @@
 package dedup
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -31,7 +32,7 @@ func Limit(n int) message.HandlerMiddleware {
 			case slots <- struct{}{}:
 			default:
 				if !waitForSlot(slots, msg) {
-					return nil, sendBack(msg)
+					return nil, turnAway(msg)
 				}
 			}
 			defer func() { <-slots }()
@@ -56,8 +57,21 @@ func waitForSlot(slots chan struct{}, msg *message.Message) bool {
 	case <-deliveryFrom(msg).dedupClosed():
 	}
 	avoidSpin(msg, arrived)
-	deliveryFrom(msg).turnAway()
 	return false
+}
+
+// errCopied fails a message that a middleware between dedup and Limit copied:
+// a nack of the copy would reach nobody, and the job would count as done.
+var errCopied = errors.New("dedup.Limit: message is a copy of the one that was delivered, and got no slot")
+
+// turnAway sends back a message that got no slot.
+func turnAway(msg *message.Message) error {
+	v, _ := msg.Context().Value(deliveryKey{}).(*delivery)
+	if v != nil && v.msg != msg {
+		return errCopied
+	}
+	v.turnAway()
+	return sendBack(msg)
 }
 
 // sendBack nacks the message so that the broker delivers it again. The caller

@@ -2,6 +2,7 @@ package dedup
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -114,4 +115,29 @@ func TestLimitRefusesZero(t *testing.T) {
 		}
 	}()
 	Limit(0)
+}
+
+func TestLimitDoesNotNackACopyOfTheMessage(t *testing.T) {
+	t.Parallel()
+	d, seen := newTestDedup(t, newHookedStore(t), testConfig())
+	running, stop := make(chan struct{}), make(chan struct{})
+	limited := Limit(1)(func(*message.Message) ([]*message.Message, error) {
+		close(running)
+		<-stop
+		return nil, nil
+	})
+	go limited(newCopy("1"))
+	<-running
+	h := d.Middleware(func(msg *message.Message) ([]*message.Message, error) {
+		return limited(msg.CopyWithContext())
+	})
+	msg := newCopy("2")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	msg.SetContext(ctx)
+	if _, err := h(msg); !errors.Is(err, errCopied) {
+		t.Errorf("returned %v, want an error in place of a nack that nobody sees", err)
+	}
+	close(stop)
+	seen.want(t, Failed)
 }
