@@ -100,3 +100,29 @@ func TestCloseWaitsForOutputsUntilItsContextEnds(t *testing.T) {
 		}
 	})
 }
+
+// An observer or a store that hangs must not hold up a shutdown for ever.
+func TestCloseEndsWhateverHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		resume := make(chan struct{})
+		cfg := testConfig()
+		cfg.Observer = ObserverFunc(func(Pass) { <-resume })
+		d, err := Leased(newHookedStore(t), byJob, cfg, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		msg := newCopy("1")
+		if _, err := d.Middleware(message.PassthroughHandler)(msg); err != nil {
+			t.Fatal(err)
+		}
+		msg.Ack()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		if err := d.Close(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 1500*time.Millisecond {
+			t.Errorf("Close returned %v after %s, want the context's end and StoreTimeout", err, time.Since(start))
+		}
+		close(resume)
+	})
+}

@@ -1,6 +1,7 @@
 package dedup
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -8,6 +9,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/watermill-dedup/watermill-dedup/store"
 )
 
 func TestMissingKey(t *testing.T) {
@@ -99,4 +102,126 @@ func TestTheLogDoesNotShowTheKey(t *testing.T) {
 			t.Errorf("log is %q", text)
 		}
 	})
+}
+
+// A subscriber that delivers a message whose time is over delivers it again at
+// once when it is nacked.
+func TestMessageWhoseTimeIsOverDoesNotSpin(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]Outcome{"held": Held, "store error": StoreError, "missing key": MissingKey, "limited": Held} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newHookedStore(t)
+				d, seen := newTestDedup(t, s, testConfig())
+				job := "1"
+				inner := counting(new(int))
+				switch name {
+				case "held":
+					if _, err := s.Store.Claim(t.Context(), store.Key{Scope: "test", ID: "1"}, "another", time.Minute); err != nil {
+						t.Fatal(err)
+					}
+				case "store error":
+					s.hook(failing("claim"), nil)
+				case "missing key":
+					job = ""
+				case "limited":
+					inner = Limit(1)(func(msg *message.Message) ([]*message.Message, error) {
+						time.Sleep(time.Hour)
+						return nil, nil
+					})
+					go inner(newCopy("another"))
+					synctest.Wait()
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				cancel()
+				msg := newCopy(job)
+				msg.SetContext(ctx)
+				start := time.Now()
+				_, _ = d.Middleware(inner)(msg)
+				if kept := time.Since(start); kept != spinPause {
+					t.Errorf("message went back after %s, want %s", kept, spinPause)
+				}
+				seen.want(t, want)
+				closeDedup(t, d)
+				time.Sleep(2 * time.Hour)
+			})
+		})
+	}
+}
+
+func TestMissingKeyPolicyIsNotForOtherErrors(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []MissingKeyPolicy{MissingKeyProcess, MissingKeyDrop} {
+		cfg := testConfig()
+		cfg.MissingKey = policy
+		errRegistry := errors.New("schema registry is away")
+		d, err := Leased(newHookedStore(t), func(*message.Message) (string, error) { return "", errRegistry }, cfg, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs := 0
+		if _, err := d.Middleware(counting(&runs))(newCopy("1")); !errors.Is(err, errRegistry) || runs != 0 {
+			t.Errorf("policy %d: returned %v after %d runs", policy, err, runs)
+		}
+	}
+}
+
+func TestPanickingExtractorIsAMissingKey(t *testing.T) {
+	t.Parallel()
+	seen := &outcomes{}
+	cfg := testConfig()
+	cfg.Observer = seen
+	d, err := Leased(newHookedStore(t), func(*message.Message) (string, error) { panic("extractor") }, cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() {
+			if got := recover(); got != "extractor" {
+				t.Errorf("recovered %v", got)
+			}
+		}()
+		_, _ = d.Middleware(counting(new(int)))(newCopy("1"))
+	}()
+	seen.want(t, MissingKey)
+}
+
+func TestPanicIsTheRoutersToAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, _ := newTestDedup(t, newHookedStore(t), testConfig())
+		msg := newCopy("1")
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = d.Middleware(func(*message.Message) ([]*message.Message, error) { panic("handler") })(msg)
+		}()
+		time.Sleep(time.Minute) // a Retry outside may wait longer than a lease
+		if nacked(msg) {
+			t.Error("nacked although a middleware outside may be about to retry")
+		}
+	})
+}
+
+func TestInnerInstanceWithAnotherKeyHasItsOwnToken(t *testing.T) {
+	t.Parallel()
+	s := newHookedStore(t)
+	outer, _ := newTestDedup(t, s, testConfig())
+	cfg := testConfig()
+	cfg.Scope = func(string) string { return "inner" }
+	inner, _ := newTestDedup(t, s, cfg)
+	var tokens []string
+	collect := func(next message.HandlerFunc) message.HandlerFunc {
+		return func(msg *message.Message) ([]*message.Message, error) {
+			tokens = append(tokens, deliveryFrom(msg).token)
+			return next(msg)
+		}
+	}
+	h := outer.Middleware(collect(inner.Middleware(collect(counting(new(int))))))
+	if _, err := h(newCopy("1")); err != nil {
+		t.Fatal(err)
+	}
+	if len(tokens) != 2 || tokens[0] == tokens[1] {
+		t.Errorf("tokens are %q: a background release of the inner claim could free one taken again", tokens)
+	}
 }
