@@ -20,6 +20,7 @@ func TestOutcomesOfAMixedRunAddUpToItsPasses(t *testing.T) {
 		down := r.breakable()
 		d := r.leased(func(c *dedup.Config) {
 			c.Lease = time.Second
+			c.StoreTimeout = 500 * time.Millisecond
 			c.HeldWait = dedup.MinHeldWait
 			c.MissingKey = dedup.MissingKeyDrop
 		})
@@ -27,8 +28,6 @@ func TestOutcomesOfAMixedRunAddUpToItsPasses(t *testing.T) {
 		r.consume(func(msg *message.Message) error {
 			job, run := r.start(msg)
 			switch job {
-			case secret + "slow":
-				time.Sleep(400 * time.Millisecond)
 			case secret + "unrecorded":
 				down.Store(true)
 			case secret + "panics":
@@ -44,8 +43,11 @@ func TestOutcomesOfAMixedRunAddUpToItsPasses(t *testing.T) {
 			return nil
 		}, d.wrap, d.wrap, dedup.Limit(4))
 		r.run()
-		r.publish(crowd, append(jobs("j", 15), "slow", "panics")...)
+		claimElsewhere(t, ps.store, handlerName, "held", time.Minute)
+		r.publish(crowd, append(jobs("j", 15), "held", "panics")...)
 		r.publishKeyless(3)
+		r.await("a copy was held out", func() bool { return d.count(dedup.Held) > 0 })
+		releaseElsewhere(t, ps.store, handlerName, "held")
 		r.awaitAcks(crowd*17 + 3)
 		r.publish(1, "unrecorded")
 		r.await("the store's outage is noticed", func() bool { return d.count(dedup.Unrecorded) == 1 })
