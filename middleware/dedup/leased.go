@@ -114,8 +114,8 @@ func (p *pass) fail(outputs []*message.Message, err error) ([]*message.Message, 
 	return outputs, err
 }
 
-// settleNacked settles a handler that nacked its message and returned no error. The
-// subscriber may be reading the message already, so it is not restored.
+// settleNacked settles a handler that nacked its message and returned no error.
+// The subscriber may be reading the message already, so it is not restored.
 func (p *pass) settleNacked() ([]*message.Message, error) {
 	lost, _ := p.lease.stop()
 	p.release()

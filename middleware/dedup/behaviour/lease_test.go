@@ -34,7 +34,7 @@ func TestHandlerSlowerThanItsLeaseRunsOnce(t *testing.T) {
 		first.await("nothing is pending", func() bool { return ps.pending(t, handlerName) == 0 })
 		first.eachOnce()
 		if c := first.ledger.counts(); c.runs != 1 {
-			t.Errorf("want one run, got %+v", c)
+			t.Errorf("want one run, got %+v, outcomes %v and %v", c, first.instances, other.instances)
 		}
 	})
 }
