@@ -20,14 +20,14 @@ func TestHandlerSlowerThanItsLeaseRunsOnce(t *testing.T) {
 	onEveryPubSub(t, func(t *testing.T, ps *pubSub) {
 		ps.maxIdle = time.Second
 		shape := func(c *dedup.Config) {
-			c.Lease = 2 * time.Second
+			c.Lease = 3 * time.Second
 			c.HeldWait = 300 * time.Millisecond
 		}
 		first := newRig(t, ps)
-		first.consume(first.work(5*time.Second), first.leased(shape).wrap)
+		first.consume(first.work(7*time.Second), first.leased(shape).wrap)
 		first.run()
 		other := first.successor()
-		other.consume(other.work(5*time.Second), other.leased(shape).wrap)
+		other.consume(other.work(7*time.Second), other.leased(shape).wrap)
 		other.run()
 		first.publish(crowd, "a")
 		first.await("a copy is acked", func() bool { return first.ledger.counts().acked > 0 })

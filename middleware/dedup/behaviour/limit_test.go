@@ -52,10 +52,10 @@ func TestClaimThatWaitsForASlotIsRenewed(t *testing.T) {
 		r := newRig(t, ps)
 		r.subscriptions = 8
 		d := r.leased(func(c *dedup.Config) {
-			c.Lease = 2 * time.Second
+			c.Lease = 3 * time.Second
 			c.HeldWait = 300 * time.Millisecond
 		})
-		r.consume(r.work(3*time.Second), d.wrap, dedup.Limit(1))
+		r.consume(r.work(5*time.Second), d.wrap, dedup.Limit(1))
 		r.run()
 		r.publish(crowd, "a", "b")
 		r.awaitAcks(2 * crowd)
