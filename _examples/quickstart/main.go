@@ -38,9 +38,9 @@ func main() {
 
 	// An interrupt ends the run, which removes what it has made in Redis.
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
-	if err := quickstart(ctx, *redisURL, *jobs); err != nil {
-		cancel()
+	err := quickstart(ctx, *redisURL, *jobs)
+	cancel()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -35,7 +35,7 @@ func connect(ctx context.Context, url string) (*redis.Options, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	client := redis.NewClient(options)
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	if err := client.Ping(ctx).Err(); err != nil {
 		return nil, fmt.Errorf("no Redis server answers: %w", err)
 	}
