@@ -13,10 +13,11 @@ import (
 // AtMostOnce returns a middleware for effects that are better skipped than
 // repeated, such as a notification: the claim is the done marker. A message
 // whose key was claimed before, by anyone, is acknowledged without running the
-// handler, so a job is lost when its process dies in mid-handler, when a claim's
-// answer is lost and another process gets the redelivery, and when its handler fails or the messages it returned cannot be published: the error is
-// returned once, counted as Lost, and a redelivery finds the claim. An effect is never repeated while the store
-// keeps the claim, for Config.Retention.
+// handler, so a job is lost when its process dies in mid-handler, when the
+// answer to its claim is lost and another process gets the redelivery, and when
+// its handler fails or the messages it returned cannot be published: the error
+// is returned once, counted as Lost, and a redelivery finds the claim. An effect
+// is never repeated while the store keeps the claim, for Config.Retention.
 //
 // It keeps no done markers apart from its claims: Leased on the same namespace
 // and scope would wait for them. Give the consumer another scope when you

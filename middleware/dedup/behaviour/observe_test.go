@@ -41,8 +41,8 @@ func TestObserveDoesNotHoldOutARealInstance(t *testing.T) {
 	onEveryPubSub(t, func(t *testing.T, ps *pubSub) {
 		r := newRig(t, ps)
 		watching := r.instance(dedup.Observe, jobKey)
-		real := r.leased(func(c *dedup.Config) { c.HeldWait = dedup.MinHeldWait })
-		r.consume(r.work(0), watching.wrap, real.wrap)
+		protected := r.leased(func(c *dedup.Config) { c.HeldWait = dedup.MinHeldWait })
+		r.consume(r.work(0), watching.wrap, protected.wrap)
 		r.run()
 		r.publish(2, "a")
 		r.awaitAcks(2)
@@ -50,7 +50,7 @@ func TestObserveDoesNotHoldOutARealInstance(t *testing.T) {
 		if c := r.ledger.counts(); c.nacked != 0 {
 			t.Errorf("the observing instance held the real one out: %+v", c)
 		}
-		real.expect(t, map[dedup.Outcome]int{dedup.Processed: 1, dedup.Duplicate: 1})
+		protected.expect(t, map[dedup.Outcome]int{dedup.Processed: 1, dedup.Duplicate: 1})
 		watching.expect(t, map[dedup.Outcome]int{dedup.Processed: 1, dedup.Duplicate: 1})
 	})
 }
