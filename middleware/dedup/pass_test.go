@@ -8,7 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ThreeDotsLabs/watermill/components/delay"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 
 	"github.com/watermill-dedup/watermill-dedup/store"
 )
@@ -223,5 +225,26 @@ func TestInnerInstanceWithAnotherKeyHasItsOwnToken(t *testing.T) {
 	}
 	if len(tokens) != 2 || tokens[0] == tokens[1] {
 		t.Errorf("tokens are %q: a background release of the inner claim could free one taken again", tokens)
+	}
+}
+
+// The README tells users to place DelayOnError outside.
+func TestDelayOnErrorInsideIsUndone(t *testing.T) {
+	t.Parallel()
+	failing := func(*message.Message) ([]*message.Message, error) { return nil, errHandler }
+	delayed := middleware.DelayOnError{InitialInterval: time.Second, MaxInterval: time.Minute, Multiplier: 2}
+	d, _ := newTestDedup(t, newHookedStore(t), testConfig())
+	for name, c := range map[string]struct {
+		h    message.HandlerFunc
+		kept bool
+	}{
+		"inside":  {d.Middleware(delayed.Middleware(failing)), false},
+		"outside": {delayed.Middleware(d.Middleware(failing)), true},
+	} {
+		msg := newCopy(name)
+		_, _ = c.h(msg)
+		if kept := msg.Metadata.Get(delay.DelayedForKey) != ""; kept != c.kept {
+			t.Errorf("%s: the delay is on the message: %t, want %t", name, kept, c.kept)
+		}
 	}
 }

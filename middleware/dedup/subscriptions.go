@@ -29,9 +29,9 @@ func Subscriptions(sub message.Subscriber, n int) message.Subscriber {
 }
 
 // WakeOnClose is a router plugin: with it, closing the router wakes the copies
-// that wait for a claim held elsewhere, and they are nacked at once. Without
-// it, closing can take as long as Config.HeldWait on a Pub/Sub whose
-// redelivered messages carry a context that never ends, such as Redis Streams.
+// that wait for a claim held elsewhere, and they are nacked. Without it,
+// closing can take as long as Config.HeldWait on a Pub/Sub whose redelivered
+// messages carry a context that never ends, such as Redis Streams.
 //
 //	router.AddPlugin(dedup.WakeOnClose)
 func WakeOnClose(r *message.Router) error {
